@@ -1,0 +1,48 @@
+"""The `kvcourse` command: each subcommand is a module with `add_arguments(parser)` and `run(args) -> int`.
+
+Modules are imported only when their command is asked for, so that `kvcourse --help` and the planner
+answer without loading torch.
+"""
+
+import argparse
+import importlib
+import sys
+
+from kvcourse import __version__
+from kvcourse.errors import UserError
+
+COMMANDS = {
+    "model": ("kvcourse.commands.model", "fetch the course's model, verify it, say where it lies"),
+    "hand-in": ("kvcourse.course.hand_in", "check your work on an assignment and zip it"),
+}
+
+
+def build_parser(chosen: str | None) -> argparse.ArgumentParser:
+    """Return the parser with the arguments of the chosen command filled in (only its module is imported)."""
+    parser = argparse.ArgumentParser(prog="kvcourse", description="Tools of the KV cache course.")
+    parser.add_argument("--version", action="version", version=f"kvcourse {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (module, summary) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name == chosen:
+            importlib.import_module(module).add_arguments(command)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one subcommand; return 0, 1 when a check failed, or 2 for input that cannot be used."""
+    argv = sys.argv[1:] if argv is None else argv
+    chosen = next((word for word in argv if not word.startswith("-")), None)
+    args = build_parser(chosen).parse_args(argv)
+    try:
+        return importlib.import_module(COMMANDS[args.command][0]).run(args)
+    except UserError as error:
+        print(f"kvcourse {args.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"kvcourse {args.command}: stopped; nothing half-written is left behind.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

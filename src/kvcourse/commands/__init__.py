@@ -1,0 +1,1 @@
+"""The subcommands of `kvcourse`, one module each."""
