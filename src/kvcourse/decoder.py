@@ -1,0 +1,311 @@
+"""A Llama-shaped decoder in plain PyTorch: RMSNorm, RoPE, grouped-query attention, SwiGLU.
+
+It takes any cache. With one, a forward pass processes only the new tokens and attends to what the cache
+stores; without one, the same code processes the whole sequence again. The weights never change: all that
+differs from step to step is the cache.
+"""
+
+from dataclasses import asdict, dataclass, fields, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kvcourse.attention import causal_attention
+from kvcourse.configs import ModelConfig
+from kvcourse.errors import CacheError, ConfigError, ModelFileError, UserError, shown
+
+
+@dataclass
+class DecoderCounters:
+    """Work done since the last `reset()`. All but `flops` count along the sequence, not over batch rows."""
+
+    forwards: int = 0
+    rows_projected: int = (
+        0  # rows through k_proj of one layer: how many tokens had their K, V (and Q) computed
+    )
+    score_pairs: int = 0  # (query, visible key) pairs of one head of one layer
+    flops: int = 0  # see `forward_flops`
+
+    def reset(self) -> None:
+        for field in fields(self):
+            setattr(self, field.name, 0)
+
+
+def forward_flops(config: ModelConfig, new: int, total: int, logit_rows: int, batch: int = 1) -> int:
+    """Floating-point operations of the matrix products of one forward pass; a multiply-add counts as two.
+
+    `new` tokens are projected and attend to `total` >= new positions; `logit_rows` rows get logits:
+    batch x [2 new L (d (H + 2 H_kv) D + H D d + 3 d f)  +  4 new total L H D  +  2 logit_rows d V].
+    Masked pairs count, for dense attention computes them too; norms, RoPE and softmax do not.
+    """
+    c = config
+    attention_weights = c.hidden_size * (2 * c.num_heads + 2 * c.num_kv_heads) * c.head_dim
+    per_layer = attention_weights + 3 * c.hidden_size * c.intermediate_size
+    scores = 4 * new * total * c.num_layers * c.num_heads * c.head_dim
+    return batch * (
+        2 * new * c.num_layers * per_layer + scores + 2 * logit_rows * c.hidden_size * c.vocab_size
+    )
+
+
+class Projection:
+    """y = x W^T for one weight (out, in), or for several that share x, stacked into one product.
+
+    Decoding is one matrix-vector product after another, and its speed is that of reading W from memory. Two
+    choices make that reading long and straight: weights that share an input are stacked (q, k, v; gate, up),
+    and a weight with more outputs than inputs is stored input-major, so that each input element scales one
+    long row. The numbers are the same; `benchmarks/` measures the gain.
+    """
+
+    def __init__(self, *weights: Tensor) -> None:
+        stacked = torch.cat(weights) if len(weights) > 1 else weights[0]  # (out, in)
+        self.out_features, self.in_features = stacked.shape
+        input_major = self.out_features > self.in_features
+        # `weight` reads as (out, in) either way: the transpose is a view over the input-major copy.
+        self.weight = stacked.t().contiguous().t() if input_major else stacked.contiguous()
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if x.numel() == self.in_features:  # one row: matrix x vector
+            return torch.mv(self.weight, x.reshape(-1)).view(*x.shape[:-1], self.out_features)
+        return F.linear(x, self.weight)
+
+
+@dataclass
+class Layer:
+    """Weights of one decoder layer."""
+
+    attention_norm: Tensor  # (d,)
+    qkv: Projection  # (H + 2 H_kv) D <- d
+    output: Projection  # d <- H D
+    mlp_norm: Tensor  # (d,)
+    gate_up: Projection  # 2 f <- d
+    down: Projection  # d <- f
+
+
+def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """x / sqrt(mean(x^2) + eps) * weight, the mean in float32 (arXiv:1910.07467)."""
+    wide = x.float()
+    return weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype)
+
+
+def rope_frequencies(config: ModelConfig) -> Tensor:
+    """Radians that one position turns pair i of a head by, `(D / 2,)`: theta^(-2i/D), stretched if scaled."""
+    exponent = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
+    frequency = 1.0 / config.rope_theta**exponent  # (D / 2,)
+    scaling = config.rope_scaling
+    if scaling is None:
+        return frequency
+    if scaling.kind == "linear":
+        return frequency / scaling.factor
+    if scaling.kind != "llama3":
+        raise ConfigError(f"rope scaling of kind {shown(scaling.kind)}; expected default, linear or llama3.")
+    # Llama 3.1: slow pairs are stretched by the factor, fast ones kept, those between blended.
+    turns = scaling.original_max_position_embeddings * frequency / (2 * torch.pi)
+    blend = (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor)
+    keep = blend.clamp(0, 1)
+    return keep * frequency + (1 - keep) * frequency / scaling.factor
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """RoPE (arXiv:2104.09864): turn pair i of x `(B, H, T, D)`, its elements i and i + D/2, by its angle."""
+    first, second = x.chunk(2, dim=-1)  # (B, H, T, D / 2)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+
+
+class Decoder:
+    """The model as a function: token ids and a cache in, logits out.
+
+    `weights` maps Hugging Face's Llama names to tensors; the decoder runs in their dtype on their device.
+    """
+
+    def __init__(self, config: ModelConfig, weights: dict[str, Tensor]) -> None:
+        for name in ("intermediate_size", "vocab_size", "rope_theta", "rms_norm_eps"):
+            if getattr(config, name) is None:
+                raise ConfigError(f"field '{name}' is missing; this decoder needs it.")
+        self.config = config
+        self.counters = DecoderCounters()
+        shapes = weight_shapes(config)
+        if unknown := sorted(weights.keys() - shapes.keys()):
+            raise ModelFileError(f"weight {shown(unknown[0])} has no place in a Llama-shaped decoder.")
+        for name, shape in shapes.items():
+            if name not in weights:
+                raise ModelFileError(f"weight {name} is missing; expected shape {shape}.")
+            if tuple(weights[name].shape) != shape:
+                raise ModelFileError(
+                    f"weight {name} has shape {tuple(weights[name].shape)}; expected {shape}."
+                )
+
+        def get(layer: int, name: str) -> Tensor:
+            return weights[f"model.layers.{layer}.{name}.weight"]
+
+        self.layers = [
+            Layer(
+                attention_norm=get(i, "input_layernorm"),
+                qkv=Projection(*(get(i, f"self_attn.{p}_proj") for p in "qkv")),
+                output=Projection(get(i, "self_attn.o_proj")),
+                mlp_norm=get(i, "post_attention_layernorm"),
+                gate_up=Projection(get(i, "mlp.gate_proj"), get(i, "mlp.up_proj")),
+                down=Projection(get(i, "mlp.down_proj")),
+            )
+            for i in range(config.num_layers)
+        ]
+        self.final_norm = weights["model.norm.weight"]  # (d,)
+        embedding = weights["model.embed_tokens.weight"]  # (V, d)
+        tied = "lm_head.weight" not in weights
+        self.lm_head = Projection(embedding if tied else weights["lm_head.weight"])
+        self.embedding = self.lm_head.weight if tied else embedding
+        self.num_parameters = sum(tensor.numel() for tensor in weights.values())
+        self.dtype, self.device = embedding.dtype, embedding.device
+        self._frequencies = rope_frequencies(config).to(self.device)  # (D / 2,)
+
+    @torch.no_grad()
+    def forward(self, ids: Tensor | list, cache=None, last_only: bool = False) -> Tensor:
+        """Logits `(B, T, vocab)` of the T tokens `ids`, or `(B, 1, vocab)` of the last with `last_only`.
+
+        `ids` `(B, T)` or `(T,)` follow what `cache` stores and are stored in turn. Without a cache they are
+        the whole sequence. If the pass fails, the cache is as it was.
+        """
+        ids = self._check_ids(ids)
+        if cache is None:
+            past, positions = 0, torch.arange(ids.shape[1], device=self.device)[None]  # (1, T)
+        else:
+            self._check_cache(cache, ids)
+            past, positions = cache.length, cache.positions(ids.shape[1])  # (B, T)
+        try:
+            logits = self._run(ids, positions, cache, last_only)
+        except (
+            BaseException
+        ):  # some layers may have stored the tokens: an interrupted cell must not leave that
+            if cache is not None:
+                cache.crop(past)
+            raise
+        new, total = ids.shape[1], past + ids.shape[1]
+        self.counters.forwards += 1
+        self.counters.rows_projected += new
+        self.counters.score_pairs += new * past + new * (new + 1) // 2
+        self.counters.flops += forward_flops(self.config, new, total, logits.shape[1], ids.shape[0])
+        return logits
+
+    def _run(self, ids: Tensor, positions: Tensor, cache, last_only: bool) -> Tensor:
+        c = self.config
+        angles = positions[:, None, :, None] * self._frequencies  # (B, 1, T, D / 2)
+        cos, sin = angles.cos().to(self.dtype), angles.sin().to(self.dtype)
+        x = F.embedding(ids, self.embedding)  # (B, T, d)
+        for i, layer in enumerate(self.layers):
+            # Attention: every new token gets q, k and v; k and v are what later tokens will ask for again.
+            h = rms_norm(x, layer.attention_norm, c.rms_norm_eps)
+            qkv = layer.qkv(h).unflatten(-1, (-1, c.head_dim)).transpose(1, 2)  # (B, H + 2 H_kv, T, D)
+            qk, v = qkv.split([c.num_heads + c.num_kv_heads, c.num_kv_heads], dim=1)
+            q, k = rotate(qk, cos, sin).split([c.num_heads, c.num_kv_heads], dim=1)  # (B, H or H_kv, T, D)
+            a = causal_attention(q, k, v) if cache is None else cache.attend(i, q, k, v)  # (B, H, T, D)
+            x = x + layer.output(a.transpose(1, 2).flatten(2))  # (B, T, d)
+            # MLP (SwiGLU, arXiv:2002.05202): each token on its own.
+            h = rms_norm(x, layer.mlp_norm, c.rms_norm_eps)
+            gate, up = layer.gate_up(h).chunk(2, dim=-1)  # (B, T, f)
+            x = x + layer.down(F.silu(gate) * up)  # (B, T, d)
+        if last_only:
+            x = x[:, -1:]
+        return self.lm_head(rms_norm(x, self.final_norm, c.rms_norm_eps))  # (B, T or 1, V)
+
+    def generate(
+        self, prompt_ids: list[int], max_new_tokens: int, cache=None, eos_id: int | None = None
+    ) -> list[int]:
+        """The next `max_new_tokens` tokens of greedy decoding, fewer if `eos_id` comes (it is included).
+
+        With a cache each step feeds the newest token only; afterwards the cache holds all tokens but the
+        last, which was never fed. Without one each step feeds the whole sequence again.
+        """
+        ids = [int(token) for token in self._check_ids(prompt_ids).flatten()]
+        if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 0:
+            raise UserError(
+                f"max_new_tokens is {shown(max_new_tokens)}; expected a whole number of 0 or more."
+            )
+        if cache is not None and max_new_tokens:
+            cache.check_room(len(ids) + max_new_tokens - 1)
+        feed, new = ids, []
+        while len(new) < max_new_tokens:
+            token = int(self.forward([feed], cache, last_only=True).argmax())
+            new.append(token)
+            if token == eos_id:
+                break
+            feed = ids + new if cache is None else [token]
+        return new
+
+    def _check_ids(self, ids: Tensor | list) -> Tensor:
+        try:
+            tensor = torch.as_tensor(ids, device=self.device)
+        except (TypeError, ValueError, RuntimeError):
+            raise UserError(f"token ids are {shown(ids)}; expected whole numbers, (T,) or (B, T).") from None
+        tensor = tensor[None] if tensor.dim() == 1 else tensor  # (B, T)
+        if tensor.dim() != 2 or not tensor.numel():
+            raise UserError(
+                f"token ids have shape {tuple(tensor.shape)}; expected (T,) or (B, T), not empty."
+            )
+        if tensor.dtype not in (torch.int64, torch.int32):
+            raise UserError(f"token ids are {tensor.dtype}; expected whole numbers (int64).")
+        low, high = (int(bound) for bound in tensor.aminmax())
+        if low < 0 or high >= self.config.vocab_size:
+            bad = low if low < 0 else high
+            raise UserError(f"token id {bad} is outside the vocabulary of {self.config.vocab_size}.")
+        return tensor
+
+    def _check_cache(self, cache, ids: Tensor) -> None:
+        ours, theirs = ((c.num_layers, c.num_kv_heads, c.head_dim) for c in (self.config, cache.config))
+        if ours != theirs:
+            raise CacheError(
+                f"the cache is for (layers, KV heads, head_dim) = {theirs}; the model has {ours}."
+            )
+        if cache.batch != ids.shape[0]:
+            raise CacheError(
+                f"the cache holds {cache.batch} sequences; got {ids.shape[0]} rows of token ids."
+            )
+
+
+def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Hugging Face's name and shape of every weight; a tied model has no lm_head."""
+    c = config
+    heads, kv_heads = c.num_heads * c.head_dim, c.num_kv_heads * c.head_dim
+    shapes = {"model.embed_tokens.weight": (c.vocab_size, c.hidden_size)}
+    for i in range(c.num_layers):
+        prefix = f"model.layers.{i}."
+        shapes |= {
+            prefix + "input_layernorm.weight": (c.hidden_size,),
+            prefix + "self_attn.q_proj.weight": (heads, c.hidden_size),
+            prefix + "self_attn.k_proj.weight": (kv_heads, c.hidden_size),
+            prefix + "self_attn.v_proj.weight": (kv_heads, c.hidden_size),
+            prefix + "self_attn.o_proj.weight": (c.hidden_size, heads),
+            prefix + "post_attention_layernorm.weight": (c.hidden_size,),
+            prefix + "mlp.gate_proj.weight": (c.intermediate_size, c.hidden_size),
+            prefix + "mlp.up_proj.weight": (c.intermediate_size, c.hidden_size),
+            prefix + "mlp.down_proj.weight": (c.hidden_size, c.intermediate_size),
+        }
+    shapes["model.norm.weight"] = (c.hidden_size,)
+    if not c.tie_word_embeddings:
+        shapes["lm_head.weight"] = (c.vocab_size, c.hidden_size)
+    return shapes
+
+
+TINY = ModelConfig(
+    model_type="llama", num_layers=2, num_heads=4, num_kv_heads=2, head_dim=16, hidden_size=48,
+    intermediate_size=96, vocab_size=128, max_position_embeddings=512, rope_theta=10000.0,
+    rms_norm_eps=1e-5, tie_word_embeddings=True, dtype="float32",
+)  # fmt: skip
+
+
+def random_weights(config: ModelConfig, seed: int = 0) -> dict[str, Tensor]:
+    """Seeded float32 weights, large enough that attention is far from uniform and mistakes show."""
+    generator = torch.Generator().manual_seed(seed)
+    weights = {}
+    for name, shape in weight_shapes(config).items():
+        noise = torch.randn(shape, generator=generator)
+        weights[name] = 1 + 0.1 * noise if len(shape) == 1 else noise * 1.5 / shape[-1] ** 0.5
+    return weights
+
+
+def tiny_model(seed: int = 0, **config_overrides) -> Decoder:
+    """A random decoder that runs in milliseconds: two layers, 4 query and 2 KV heads unless overridden."""
+    unknown = sorted(config_overrides.keys() - asdict(TINY).keys())
+    if unknown:
+        raise ConfigError(f"unknown field {shown(unknown[0])}; expected some of {', '.join(asdict(TINY))}.")
+    config = replace(TINY, **config_overrides)
+    return Decoder(config, random_weights(config, seed))
