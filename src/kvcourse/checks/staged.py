@@ -1,0 +1,280 @@
+"""Staged checks: type, then shape, then value; a failure says what was expected, what came and why it may be.
+
+`check` is for the part of a test cell that learners read: its messages show the values. `hidden` is for the
+part behind nbgrader's hidden markers: the same checks, but a message tells neither inputs nor values, only
+the kind of error and the likely mistake, so feedback does not give the hidden test away.
+
+    check.integer(rows_projected(64, 16, True), 79, "rows_projected(64, 16, cached=True)",
+                  quantity="rows_projected", prompt=64, new=16, cached=True)
+
+What is expected is computed before the learner's function is called (it may change its arguments).
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from kvcourse.checks.mistakes import diagnose
+from kvcourse.checks.plain import describe, real, type_name, whole
+
+NOTHING = "None means that the function ended without `return`."
+BLOCKED = -1e4  # an additive mask that takes this much off a score blocks it in every dtype down to fp16
+
+
+class CheckFailed(AssertionError):
+    """A check that failed. The message is written for the learner."""
+
+
+class Checks:
+    """Checks whose messages show inputs and values (`show=True`) or hide them."""
+
+    def __init__(self, show: bool) -> None:
+        self._show = show
+
+    # ---- numbers ---------------------------------------------------------------------------------
+
+    def integer(self, got: Any, want: int, case: str, quantity: str | None = None, **inputs: Any) -> None:
+        """`got` is the whole number `want`: an int, a numpy integer, or a float without a fraction."""
+        __tracebackhide__ = True
+        number = whole(got)
+        if number is None:
+            self._fail(case, "a whole number", describe(got), self._why(got))
+        if number != want:
+            likely = _likely(quantity, number, inputs)
+            self._fail(case, describe(want), describe(got), likely or _side(number, want))
+
+    def number(
+        self, got: Any, want: float, case: str, rtol: float = 0.02, quantity: str | None = None, **inputs: Any
+    ) -> None:
+        """`got` is within `rtol` of `want` (2 % unless told): int, float or a numpy number; nan fails."""
+        __tracebackhide__ = True
+        number = real(got)
+        if number is None:
+            self._fail(case, "a number", describe(got), self._why(got))
+        if not abs(number - want) <= rtol * abs(want):
+            likely = _likely(quantity, number, inputs)
+            self._fail(
+                case, f"{describe(want)} within {rtol:.1%}", describe(got), likely or _side(number, want)
+            )
+
+    def credit(
+        self,
+        got: Sequence[Any],
+        want: Sequence[float],
+        case: str,
+        points: float,
+        part: float,
+        factors: Mapping[float, str],
+        rtol: float = 0.02,
+    ) -> float:
+        """Score of a list of numbers: `points` if all are right, `part` if all are off by one known factor.
+
+        `factors` gives each accepted factor (got / expected) and the sentence that names the slip, which is
+        printed with the part mark. Anything else fails. Put it last in the cell, where nbgrader reads it.
+        """
+        __tracebackhide__ = True
+        numbers = [real(item) for item in got]
+        if len(numbers) != len(want) or None in numbers:
+            self._fail(case, f"{len(want)} numbers", ", ".join(type_name(item) for item in got))
+
+        def fits(factor: float) -> bool:
+            pairs = zip(numbers, want, strict=True)
+            return all(abs(a - factor * b) <= rtol * abs(factor * b) for a, b in pairs)
+
+        if fits(1.0):
+            return points
+        for factor, sentence in factors.items():
+            if fits(factor):
+                print(f"{case}: {part:g} of {points:g} points. {sentence}")
+                return part
+        first = next(at for at in range(len(want)) if not abs(numbers[at] - want[at]) <= rtol * abs(want[at]))
+        self._fail(case, describe(want[first]), describe(got[first]), _side(numbers[first], want[first]))
+        return 0.0
+
+    # ---- words and tokens ------------------------------------------------------------------------
+
+    def choices(self, got: Any, allowed: Iterable[str], case: str) -> frozenset[str]:
+        """The letters in `got`: a set (or list, tuple, string) of some of `allowed`; anything else fails."""
+        __tracebackhide__ = True
+        names = sorted(allowed)
+        if type(got) not in (set, frozenset, list, tuple, str):
+            self._fail(case, f"a set of letters among {', '.join(names)}", describe(got), self._why(got))
+        letters = [item.strip().lower() if type(item) is str else item for item in got]
+        strange = [item for item in letters if type(item) is not str or item not in names]
+        if strange:
+            self._fail(case, f"letters among {', '.join(names)} only", describe(strange[0]))
+        if not letters:
+            self._fail(case, f"at least one of {', '.join(names)}", "none")
+        return frozenset(letters)
+
+    def tokens(self, got: Any, want: Sequence[int], case: str) -> None:
+        """`got` is the token ids `want`: a list, a tuple, or a tensor or array of one dimension."""
+        __tracebackhide__ = True
+        if type_name(got) in ("torch.Tensor", "numpy.ndarray"):
+            if len(got.shape) != 1:
+                self._fail(case, f"{len(want)} token ids in one dimension", describe(got))
+            got = got.tolist()
+        if type(got) not in (list, tuple):
+            self._fail(case, "a list of token ids", describe(got), self._why(got))
+        ids = [whole(item) for item in got]
+        if None in ids:
+            self._fail(case, "token ids that are whole numbers", describe(got[ids.index(None)]))
+        if len(ids) != len(want):
+            few = "The prompt is not part of the answer." if len(ids) > len(want) else ""
+            self._fail(case, f"{len(want)} token ids", f"{len(ids)}", few, safe=True)
+        for at, (a, b) in enumerate(zip(ids, want, strict=True)):
+            if a != b:
+                self._fail(
+                    case, f"token {b} at index {at}", f"token {a}", f"The first difference is at index {at}."
+                )
+
+    # ---- tensors ---------------------------------------------------------------------------------
+
+    def tensor(
+        self,
+        got: Any,
+        want: Any,
+        case: str,
+        atol: float = 1e-5,
+        legend: str = "",
+        mistakes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`got` is a tensor of `want`'s shape and dtype and differs nowhere by more than `atol`; nan fails.
+
+        `legend` names the dimensions, such as "(H, D)". `mistakes` maps a hint to the tensor that the mistake
+        gives: a wrong `got` that lies at one of them earns its hint.
+        """
+        __tracebackhide__ = True
+        import torch
+
+        if type(got) is not torch.Tensor:
+            self._fail(case, "a torch.Tensor", describe(got), self._why(got), safe=True)
+        if tuple(got.shape) != tuple(want.shape):
+            self._fail(
+                case, f"shape {tuple(want.shape)} {legend}".strip(), f"shape {tuple(got.shape)}", legend
+            )
+        if got.dtype != want.dtype:
+            self._fail(case, f"dtype {want.dtype}", f"dtype {got.dtype}", safe=True)
+        if not _near(got, want, atol):
+            hints = [hint for hint, wrong in (mistakes or {}).items() if _lies_at(got, wrong, atol)]
+            off = _off(got, want, atol)
+            first = tuple(int(index) for index in off.nonzero()[0])
+            number = got[first].item() if first else got.item()
+            right = want[first].item() if first else want.item()
+            found = f"{describe(number)} at {list(first)}, the first of {int(off.sum())} places that differ"
+            self._fail(case, f"{describe(right)} within {atol:g}", found, " Or: ".join(hints))
+
+    def mask(self, got: Any, want: Any, case: str, mistakes: Mapping[str, Any] | None = None) -> None:
+        """`got` lets the same pairs through as the bool tensor `want` (rows: queries, columns: keys).
+
+        A bool tensor (True: may look) or one that is added to scores (0: may look, -inf: may not); leading
+        dimensions of 1 do not matter.
+        """
+        __tracebackhide__ = True
+        import torch
+
+        if type(got) is not torch.Tensor:
+            self._fail(case, "a bool tensor", describe(got), self._why(got), safe=True)
+        rows, columns = want.shape
+        if got.dim() < 2 or tuple(got.shape[-2:]) != (rows, columns) or got.numel() != rows * columns:
+            self._fail(
+                case, f"shape ({rows}, {columns})", f"shape {tuple(got.shape)}", "(n_new, n_past + n_new)"
+            )
+        grid = got.reshape(rows, columns)
+        if grid.is_floating_point():
+            if not bool(((grid == 0) | (grid <= BLOCKED)).all()):
+                number = "A mask of numbers is added to the scores: 0 lets through, -inf blocks."
+                self._fail(case, "a bool tensor", describe(got), number, safe=True)
+            grid = grid == 0
+        if grid.dtype != torch.bool:
+            self._fail(case, "a bool tensor", describe(got), safe=True)
+        wrong = (grid != want).nonzero()
+        if len(wrong):
+            hints = [hint for hint, other in (mistakes or {}).items() if torch.equal(grid, other)]
+            row, column = (int(index) for index in wrong[0])
+            says = {True: "may look", False: "may not look"}
+            place = f"query {row} at key {column}"
+            self._fail(
+                case,
+                f"{place}: {says[bool(want[row, column])]}",
+                f"{says[bool(grid[row, column])]} ({len(wrong)} places differ)",
+                " Or: ".join(hints),
+            )
+
+    # ---- errors, rules, the end ------------------------------------------------------------------
+
+    def raises(self, error: type[Exception], function: Callable, *args: Any, case: str) -> None:
+        """`function(*args)` raises `error`. Always beside a case that must not raise."""
+        __tracebackhide__ = True
+        try:
+            got = function(*args)
+        except error as raised:
+            if isinstance(raised, NotImplementedError):  # the stub's own error is a RuntimeError
+                raise
+            return
+        self._fail(case, f"{error.__name__}", f"no error, but {describe(got)}", safe=True)
+
+    def that(self, holds: bool, case: str, sentence: str) -> None:
+        """An invariant of the author's own: `holds` is True; if not, `sentence` tells what that means."""
+        __tracebackhide__ = True
+        if type(holds) is not bool:
+            raise TypeError(f"an invariant is True or False; got {type_name(holds)}")
+        if not holds:
+            raise CheckFailed(f"{case}\n  {sentence}")
+
+    def passed(self, name: str) -> None:
+        """Say that the checks of this cell went through; grading repeats them with other sizes."""
+        print(f"{name}: the checks you see pass. Grading repeats them with other sizes.")
+
+    # ---- messages --------------------------------------------------------------------------------
+
+    def _fail(self, case: str, want: str, got: str, likely: str = "", safe: bool = False) -> None:
+        """Raise the staged message. Values show in visible checks, and where they tell nothing (`safe`)."""
+        __tracebackhide__ = True
+        lines = [case if self._show else f"{case}, with other inputs than the ones shown"]
+        if self._show or safe:
+            lines += [f"  expected: {want}", f"  got:      {got}"]
+        if likely:
+            lines.append(f"  likely:   {likely}")
+        elif not (self._show or safe):
+            lines.append(
+                "  The value is not the expected one. Try small sizes by hand: 1, 2, and unequal ones."
+            )
+        raise CheckFailed("\n".join(lines))
+
+    def _why(self, got: Any) -> str:
+        return NOTHING if got is None else "" if self._show else f"The type was {type_name(got)}."
+
+
+check = Checks(show=True)
+hidden = Checks(show=False)
+
+
+def _likely(quantity: str | None, number: float, inputs: dict[str, Any]) -> str:
+    number = real(number)
+    if quantity is None or number is None or not math.isfinite(number):
+        return ""
+    return " Or: ".join(f"{match.name}. {match.hint}" for match in diagnose(quantity, number, **inputs))
+
+
+def _side(number: float, want: float) -> str:
+    return (
+        "The value is not a number." if number != number else "Too large." if number > want else "Too small."
+    )
+
+
+def _off(got: Any, want: Any, atol: float) -> Any:
+    """True where the two differ by more than `atol` or either is nan. Bool and integer tensors: exactly."""
+    if not want.is_floating_point():
+        return got != want
+    return ~((got - want).abs() <= atol)
+
+
+def _near(got: Any, want: Any, atol: float) -> bool:
+    return not bool(_off(got, want, atol).any())
+
+
+def _lies_at(got: Any, wrong: Any, atol: float) -> bool:
+    return (
+        tuple(got.shape) == tuple(wrong.shape) and got.dtype == wrong.dtype and _near(got, wrong, 10 * atol)
+    )

@@ -1,0 +1,225 @@
+"""The hint engine: right values against counting and the decoder's counters, and every known mistake."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvcourse.checks import catalog
+from kvcourse.checks.mistakes import DiagnoseError, diagnose, quantities, right_value
+from kvcourse.decoder import tiny_model
+
+sizes = st.integers(1, 60)
+
+
+def names(quantity, got, **inputs):
+    return [match.name for match in diagnose(quantity, got, **inputs)]
+
+
+# ---- the right values ----------------------------------------------------------------------------
+
+
+@given(prompt=sizes, new=sizes)
+def test_rows_and_pairs_against_counting_one_by_one(prompt, new):
+    passes = [list(range(prompt + step)) for step in range(new)]  # the tokens of each pass without a cache
+    rows = sum(len(tokens) for tokens in passes)
+    pairs = sum(query + 1 for tokens in passes for query in tokens)
+    assert right_value("rows_projected", prompt=prompt, new=new, cached=False) == rows
+    assert right_value("score_pairs", prompt=prompt, new=new, cached=False) == pairs
+    fed = passes[-1]
+    assert right_value("rows_projected", prompt=prompt, new=new, cached=True) == len(fed)
+    assert right_value("score_pairs", prompt=prompt, new=new, cached=True) == sum(q + 1 for q in fed)
+    assert right_value("cache_length", prompt=prompt, new=new) == len(fed)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "prompt", "new", "cached", "value"),
+    [("rows_projected", 64, 16, False, 1144), ("rows_projected", 64, 16, True, 79),
+     ("score_pairs", 1, 512, False, 22_500_864), ("score_pairs", 1, 512, True, 131_328),
+     ("score_pairs", 64, 16, False, 41_640), ("score_pairs", 64, 16, True, 3_160)],
+)  # fmt: skip
+def test_published_values(quantity, prompt, new, cached, value):
+    assert right_value(quantity, prompt=prompt, new=new, cached=cached) == value
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_counts_are_the_decoders_own(cached):
+    from kvcourse.caches import GrowingCache
+
+    model = tiny_model(seed=1)
+    model.generate(list(range(7)), 5, cache=GrowingCache(model.config) if cached else None)
+    for quantity in ("rows_projected", "score_pairs"):
+        assert right_value(quantity, prompt=7, new=5, cached=cached) == getattr(model.counters, quantity)
+
+
+@pytest.mark.parametrize("shape", [{}, {"num_heads": 6, "num_kv_heads": 2, "head_dim": 10, "num_layers": 3}])
+def test_flops_are_the_decoders_own(shape):
+    from kvcourse.caches import GrowingCache
+
+    model = tiny_model(seed=1, **shape)
+    cache = GrowingCache(model.config)
+    model.forward([list(range(11))], cache)
+    model.counters.reset()
+    model.forward([[3]], cache)
+    assert right_value("flops_decode", config=model.config, tokens=12) == model.counters.flops
+
+
+def test_crossover_is_where_the_two_parts_are_equal():
+    config = tiny_model().config
+    tokens = right_value("crossover", config=config)
+    projections = right_value("flops_decode", config=config, tokens=0)
+    assert right_value("flops_decode", config=config, tokens=tokens) == pytest.approx(2 * projections)
+
+
+def test_llama_2_7b_stores_512_kib_a_token():
+    shape = {"num_layers": 32, "num_kv_heads": 32, "head_dim": 128, "dtype_bytes": 2}
+    assert right_value("kv_bytes", tokens=1, **shape) == 524_288
+    assert right_value("kv_bytes", tokens=4096, unit="GiB", **shape) == 2.0
+
+
+# ---- mistakes recognized by value ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("got", "cached", "name"),
+    [(80, True, "counts the last token, which is never fed"), (15, True, "forgets the prompt"),
+     (16, True, "forgets the prompt"), (64, True, "stops after the prompt"),
+     (1039, True, "projects the prompt at every step"), (1144, True, "swaps with and without a cache"),
+     (79, False, "swaps with and without a cache"), (3160, False, "starts the sum at one token"),
+     (3240, False, "starts the sum at one token and ends it one late"),
+     (1160, False, "counts each pass after its token is appended"),
+     (1024, False, "forgets that the text grows"),
+     (1280, False, "counts the final length at every pass"), (184, False, "counts the prompt only once"),
+     (80, False, "counts tokens, not rows")],
+)  # fmt: skip
+def test_rows(got, cached, name):
+    assert name in names("rows_projected", got, prompt=64, new=16, cached=cached)
+
+
+@pytest.mark.parametrize(
+    ("got", "cached", "name"),
+    [(79, True, "counts linear work"), (1144, False, "counts linear work"),
+     (79 * 79, True, "counts the masked pairs too"),
+     (3240, True, "counts the last token, which is never fed"),
+     (3081, True, "leaves a token's look at itself"),
+     (1080, True, "forgets the prefill"),
+     (82_136, False, "counts the masked pairs too"), (1144, False, "counts only the newest query's row")],
+)  # fmt: skip
+def test_pairs(got, cached, name):
+    found = names("score_pairs", got, prompt=64, new=16, cached=cached)
+    assert any(name.split(" a token's")[0] in one for one in found), found
+
+
+def test_cache_lengths():
+    assert names("cache_length", 80, prompt=64, new=16) == ["counts the last token, which is never fed"]
+    assert names("chat_cache_length", 77, turns=[(20, 10), (30, 19)]) == [
+        "drops the last token of every turn"
+    ]
+    assert names("chat_cache_length", 79, turns=[(20, 10), (30, 19)]) == [
+        "counts the last token, which is never fed"
+    ]
+    assert names("chat_cache_length", 48, turns=[(20, 10), (30, 19)]) == ["looks at the last turn only"]
+
+
+def test_flops_and_crossover_of_a_grouped_model():
+    config = tiny_model().config
+    right = right_value("flops_decode", config=config, tokens=100)
+    assert "multiply-accumulates" in names("flops_decode", right / 2, config=config, tokens=100)[0]
+    without = right - 2 * 100 * config.num_layers * config.num_heads * config.head_dim
+    assert any("weighted sum" in name for name in names("flops_decode", without, config=config, tokens=100))
+    # In a model of group size 2 two mistakes give one value: both are listed.
+    wrong = right_value("crossover", config=config) * 2
+    found = names("crossover", wrong, config=config)
+    assert any("KV heads" in name for name in found) and any("factor 2" in name for name in found)
+
+
+QWEN = {"num_layers": 28, "num_kv_heads": 4, "head_dim": 128, "num_heads": 28, "hidden_size": 3584}
+
+
+@pytest.mark.parametrize(
+    ("got", "extra", "name"),
+    [(14_336, {}, "forgets that K and V are both stored"),
+     (28_672 * 7, {}, "counts query heads, not KV heads"),
+     (28_672 * 8, {}, "counts bits, not bytes"),
+     (1_024, {}, "counts one layer"), (7_168, {}, "counts one KV head"),
+     (28_672, {"tokens": 100}, "counts one token"),
+     (28_672 * 9, {"tokens": 9, "batch": 2}, "counts one sequence"),
+     (1.0, {"tokens": 2**30 // 28_672, "unit": "GB"}, "mixes units of 1000 and of 1024")],
+)  # fmt: skip
+def test_bytes(got, extra, name):
+    assert name in names("kv_bytes", got, dtype_bytes=1, **QWEN, **({"tokens": 1} | extra))
+
+
+def test_two_mistakes_at_once():
+    """1,605,632 bytes a token for Qwen2.5-7B in int8, seen in vllm#22291: bits, and query heads."""
+    found = diagnose("kv_bytes", 1_605_632, dtype_bytes=1, tokens=1, **QWEN)
+    assert any("query heads" in match.name and "bits" in match.name for match in found)
+    assert all(match.hint.startswith("Two things at once.") for match in found)
+
+
+# ---- what must hold for all of them --------------------------------------------------------------
+
+INPUTS = {
+    "rows_projected": [
+        {"prompt": p, "new": n, "cached": c} for p in (1, 3, 64) for n in (1, 2, 16) for c in (0, 1)
+    ],
+    "cache_length": [{"prompt": p, "new": n} for p in (1, 5) for n in (1, 4)],
+    "chat_cache_length": [{"turns": [(3, 4)]}, {"turns": [(3, 4), (5, 6)]}],
+    "flops_decode": [{"config": tiny_model().config, "tokens": t} for t in (1, 100)],
+    "crossover": [{"config": tiny_model().config}],
+    "kv_bytes": [dict(dtype_bytes=2, tokens=3, batch=2, unit="MiB", **QWEN)],
+}
+INPUTS["score_pairs"] = INPUTS["rows_projected"]
+CASES = [(quantity, inputs) for quantity in quantities() for inputs in INPUTS[quantity]]
+
+
+@pytest.mark.parametrize(("quantity", "inputs"), CASES)
+def test_the_right_value_is_no_mistake(quantity, inputs):
+    assert diagnose(quantity, right_value(quantity, **inputs), **inputs) == []
+
+
+@pytest.mark.parametrize("quantity", quantities())
+def test_every_known_mistake_is_found_somewhere(quantity):
+    """Computed as the catalog says, each way and slip is diagnosed for at least one of the inputs above."""
+    from types import SimpleNamespace
+
+    known = catalog.QUANTITIES[quantity]
+    unseen = {entry.name for entry in (*known.ways, *known.slips)}
+    for inputs in INPUTS[quantity]:
+        flat = dict.fromkeys((*known.needs, *known.optional)) | inputs
+        if config := flat.pop("config", None):
+            flat |= {name: getattr(config, name) for name in flat if hasattr(config, name)}
+            flat["matmul_params"] = catalog.matmul_params(config)
+        given_inputs = SimpleNamespace(**flat)
+        values = [way.value(given_inputs) for way in known.ways]
+        values += [known.right(given_inputs) * f for slip in known.slips if (f := slip.factor(given_inputs))]
+        for value in values:
+            if value is not None:
+                unseen -= set(names(quantity, value, **inputs))
+    assert not unseen
+
+
+@pytest.mark.parametrize(("quantity", "inputs"), CASES)
+def test_no_hint_holds_the_answer(quantity, inputs):
+    answer = right_value(quantity, **inputs)
+    known = catalog.QUANTITIES[quantity]
+    for entry in (*known.ways, *known.slips):
+        assert entry.hint.endswith((".", "?")) and len(entry.hint) < 200
+        if answer > 9:
+            assert str(answer) not in entry.hint
+
+
+# ---- bad questions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("quantity", "got", "inputs", "part"),
+    [("rows", 1, {}, "unknown quantity"), ("cache_length", 1, {"prompt": 1}, "missing input 'new'"),
+     ("cache_length", 1, {"prompt": 1, "new": 1, "n": 1}, "unknown input 'n'"),
+     ("cache_length", "80", {"prompt": 1, "new": 1}, "is a number"),
+     ("cache_length", True, {"prompt": 1, "new": 1}, "is a number"),
+     ("cache_length", float("nan"), {"prompt": 1, "new": 1}, "is a number")],
+)  # fmt: skip
+def test_bad_question_is_one_sentence(quantity, got, inputs, part):
+    with pytest.raises(DiagnoseError, match=part) as caught:
+        diagnose(quantity, got, **inputs)
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")

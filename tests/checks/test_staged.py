@@ -1,0 +1,346 @@
+"""Staged checks: what passes, what fails at which stage, and what a message shows and hides."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from kvcourse.checks import CheckFailed, check, hidden
+from kvcourse.checks.plain import describe, real, type_name, whole
+
+INF = float("inf")
+
+
+def each(names, cases):
+    """Parametrize without asking the cases for a repr: some of them refuse."""
+    return pytest.mark.parametrize(names, cases, ids=range(len(cases)))
+
+
+class Liar:
+    """An answer that claims to be equal to everything."""
+
+    __class__ = int
+
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return False
+
+    def __hash__(self):
+        return 0
+
+    def __int__(self):
+        return 79
+
+    __index__ = __int__
+
+    def __float__(self):
+        return 79.0
+
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+class LyingInt(int):
+    def __eq__(self, other):
+        return True
+
+    __hash__ = int.__hash__
+
+
+def message(call, *args, **kwargs):
+    with pytest.raises(CheckFailed) as caught:
+        call(*args, **kwargs)
+    return str(caught.value)
+
+
+# ---- plain values --------------------------------------------------------------------------------
+
+
+@each("got", [79, 79.0, np.int64(79), np.uint8(79), np.float32(79)])
+def test_whole_numbers(got):
+    assert whole(got) == 79
+    check.integer(got, 79, "f(1)")
+
+
+@each("got", [True, "79", None, 79.5, float("nan"), INF, [79], torch.tensor(79), Liar(), LyingInt(79)])
+def test_not_whole_numbers(got):
+    assert whole(got) is None
+    assert "a whole number" in message(check.integer, got, 79, "f(1)")
+
+
+def test_real_keeps_nan_and_refuses_booleans():
+    assert np.isnan(real(float("nan"))) and real(np.float64(0.5)) == 0.5
+    assert real(True) is None and real("1") is None and real(Liar()) is None
+
+
+@each(
+    ("got", "words"),
+    [
+        (1234567, "1,234,567 (int)"),
+        (0.25, "0.25 (float)"),
+        (None, "None"),
+        (True, "True"),
+        ("a\nb", r"'a\nb'"),
+        ({"b", "a"}, "['a', 'b'] (set)"),
+        ([1, 2], "[1, 2] (list)"),
+        (Liar(), "a value of type Liar"),
+        ([Liar()], "a value of type list"),
+        (torch.zeros(2, 3), "torch.Tensor of shape (2, 3), torch.float32"),
+        (np.zeros(2), "numpy.ndarray of shape (2,), float64"),
+        (10**50, "a whole number of 167 bits (int)"),
+        ("x" * 100, "'" + "x" * 56 + "..."),
+    ],
+)
+def test_describe(got, words):
+    assert describe(got) == words
+
+
+def test_type_name():
+    assert [type_name(x) for x in (None, 1, torch.zeros(1), Liar())] == [
+        "None",
+        "int",
+        "torch.Tensor",
+        "Liar",
+    ]
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+def test_a_wrong_number_gets_the_whole_message():
+    rows = {"quantity": "rows_projected", "prompt": 64, "new": 16, "cached": True}
+    text = message(check.integer, 80, 79, "rows_projected(64, 16, cached=True)", **rows)
+    assert text.splitlines()[:3] == [
+        "rows_projected(64, 16, cached=True)", "  expected: 79 (int)", "  got:      80 (int)",
+    ]  # fmt: skip
+    assert "Is it ever fed to the model" in text
+    assert "Too small." in message(check.integer, 7, 79, "f(1)", **rows)
+
+
+def test_hidden_messages_show_the_hint_but_neither_inputs_nor_values():
+    rows = {"quantity": "rows_projected", "prompt": 731, "new": 257, "cached": True}
+    text = message(hidden.integer, 988, 987, "rows_projected with a cache", **rows)
+    assert "Is it ever fed to the model" in text
+    assert not any(number in text for number in ("731", "257", "987", "988"))
+    text = message(hidden.integer, 5, 987, "rows_projected with a cache", **rows)
+    assert not any(number in text for number in ("731", "257", "987", "5 "))
+    text = message(hidden.number, 5, 987.0, "flops")
+    assert "987" not in text and "Too small." in text
+
+
+def test_a_forgotten_return_is_named_visible_and_hidden():
+    for checks in (check, hidden):
+        assert "without `return`" in message(checks.integer, None, 79, "f(1)")
+
+
+def test_absurdly_large_numbers_are_wrong_and_no_more():
+    for got in (10**400, -(10**400)):
+        message(check.integer, got, 79, "f", quantity="rows_projected", prompt=64, new=16, cached=True)
+        message(check.number, got, 79, "f", quantity="rows_projected", prompt=64, new=16, cached=True)
+        message(score, [got, got], [10, 20])
+
+
+def test_number_tolerance_and_nan():
+    check.number(102, 100, "f", rtol=0.02)
+    for got in (102.1, 97.9, float("nan"), INF, -100):
+        message(check.number, got, 100, "f", rtol=0.02)
+    check.number(0, 0, "f")
+
+
+FACTORS = {0.5: "Each value is half of what it should be.", 2.0: "Twice."}
+
+
+def score(got, want, checks=hidden):
+    return checks.credit(got, want, "flops", points=2, part=1, factors=FACTORS)
+
+
+def test_credit_in_full_in_part_and_not_at_all(capsys):
+    assert score([10, 20.0], [10, 20]) == 2
+    assert capsys.readouterr().out == ""
+    assert score([5, 10], [10, 20]) == 1
+    assert capsys.readouterr().out == "flops: 1 of 2 points. Each value is half of what it should be.\n"
+    for wrong in (
+        [10, 10],
+        [5, 20],
+        [0, 0],
+        [float("nan"), 20],
+        [10],
+        [],
+        [True, 20],
+        [Liar(), Liar()],
+        [INF, INF],
+    ):
+        message(score, wrong, [10, 20])
+    assert "10" not in message(score, [10, 99], [10, 20]) and "20 (int)" in message(
+        score, [10, 99], [10, 20], check
+    )
+
+
+# ---- words and tokens ----------------------------------------------------------------------------
+
+
+@each("got", [{"a", "b"}, frozenset("ab"), ["B", "a "], ("a", "b"), "ab"])
+def test_choices(got):
+    assert check.choices(got, "abcdef", "skipped()") == frozenset("ab")
+
+
+@each("got", [{"g"}, set(), [1], None, 3, {"a": 1}, [Liar()], "a,b"])
+def test_no_choices(got):
+    message(check.choices, got, "abcdef", "skipped()")
+
+
+@each("got", [[3, 4], (3, 4), torch.tensor([3, 4]), np.array([3, 4]), [np.int64(3), 4.0]])
+def test_tokens(got):
+    check.tokens(got, [3, 4], "generate")
+
+
+@each(
+    ("got", "part"),
+    [
+        ([3], "expected: 2 token ids"),
+        ([9, 3, 4], "The prompt is not part"),
+        ([], "got:      0"),
+        ([3, 5], "first difference is at index 1"),
+        (torch.tensor([[3, 4]]), "in one dimension"),
+        (None, "without `return`"),
+        ("34", "a list of token ids"),
+        ([Liar(), Liar()], "whole numbers"),
+    ],
+)
+def test_wrong_tokens(got, part):
+    assert part in message(check.tokens, got, [3, 4], "generate")
+
+
+# ---- tensors -------------------------------------------------------------------------------------
+
+
+def test_tensor_stages():
+    want = torch.arange(6.0).reshape(2, 3)
+    check.tensor(want + 1e-6, want, "attend", atol=1e-5)
+    assert "a torch.Tensor" in message(check.tensor, want.numpy(), want, "attend")
+    assert "shape (2, 3) (H, D)" in message(check.tensor, want[:1], want, "attend", legend="(H, D)")
+    assert "shape (2, 3)" in message(check.tensor, want[0, 0], want, "attend")  # broadcasting is no equality
+    assert "dtype torch.float32" in message(check.tensor, want.double(), want, "attend")
+    off = want.clone()
+    off[1, 1:] += 1
+    text = message(check.tensor, off, want, "attend")
+    assert "5 (float) at [1, 1], the first of 2 places" in text and "4 (float) within 1e-05" in text
+    off[0, 2] = float("nan")
+    assert "nan (float) at [0, 2], the first of 3" in message(check.tensor, off, want, "attend")
+
+
+def test_tensor_of_no_or_zero_dimensions():
+    check.tensor(torch.zeros(0, 3), torch.zeros(0, 3), "attend")
+    check.tensor(torch.tensor(1.0), torch.tensor(1.0), "attend")
+    assert "2 (float) at []" in message(check.tensor, torch.tensor(2.0), torch.tensor(1.0), "attend")
+
+
+def test_tensor_of_whole_numbers_is_exact():
+    want = torch.tensor([2**40, 1])
+    check.tensor(want.clone(), want, "positions")
+    message(check.tensor, want + torch.tensor([0, 1]), want, "positions", atol=5)
+
+
+def test_a_tensor_subclass_is_refused():
+    class Yes(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, *args, **kwargs):
+            return torch.tensor(True)
+
+    message(check.tensor, torch.zeros(2).as_subclass(Yes), torch.ones(2), "attend")
+
+
+def test_a_known_wrong_tensor_earns_its_hint_hidden_too():
+    want, tiled, other = torch.zeros(2), torch.ones(2), torch.tensor([5.0, 5.0])
+    hints = {"The heads are tiled.": tiled, "Not this.": other}
+    for checks in (check, hidden):
+        text = message(checks.tensor, torch.ones(2), want, "attend", mistakes=hints)
+        assert "The heads are tiled." in text and "Not this." not in text
+    assert "[0]" not in message(hidden.tensor, torch.ones(2), want, "attend")
+
+
+TRIANGLE = torch.tensor([[True, True, False], [True, True, True]])
+
+
+@each(
+    "got",
+    [
+        TRIANGLE,
+        TRIANGLE[None, None],
+        torch.zeros(2, 3).masked_fill(~TRIANGLE, -INF),
+        torch.zeros(2, 3, dtype=torch.float16).masked_fill(~TRIANGLE, torch.finfo(torch.float16).min),
+    ],
+)
+def test_masks(got):
+    check.mask(got, TRIANGLE, "causal_mask(2, 1)")
+
+
+@each(
+    ("got", "part"),
+    [
+        (torch.ones(2, 3, dtype=torch.bool), "query 0 at key 2: may not look"),
+        (~TRIANGLE, "(6 places differ)"),
+        (TRIANGLE.T, "shape (2, 3)"),
+        (TRIANGLE.float(), "added to the scores"),
+        (TRIANGLE.int(), "a bool tensor"),
+        (TRIANGLE[None].repeat(2, 1, 1), "shape (2, 3)"),
+        (TRIANGLE.tolist(), "a bool tensor"),
+        (None, "`return`"),
+        (torch.full((2, 3), float("nan")), "added to the scores"),
+        (torch.tensor(True), "shape (2, 3)"),
+    ],
+)
+def test_wrong_masks(got, part):
+    assert part in message(check.mask, got, TRIANGLE, "causal_mask(2, 1)")
+
+
+def test_a_known_wrong_mask_earns_its_hint():
+    top_left = torch.tensor([[True, False, False], [True, True, False]])
+    text = message(hidden.mask, top_left, TRIANGLE, "a mask with a past", mistakes={"Top left.": top_left})
+    assert "Top left." in text and "query" not in text
+
+
+# ---- errors, rules, the end ----------------------------------------------------------------------
+
+
+def test_raises():
+    def refuse(n):
+        if n < 0:
+            raise ValueError("negative")
+        return n
+
+    check.raises(ValueError, refuse, -1, case="refuse(-1)")
+    assert "no error, but 1 (int)" in message(check.raises, ValueError, refuse, 1, case="refuse(1)")
+    with pytest.raises(TypeError):
+        check.raises(ValueError, refuse, "x", case="another error is not the one")
+
+
+def test_a_stub_does_not_satisfy_raises():
+    def stub():
+        raise NotImplementedError("q2")
+
+    with pytest.raises(NotImplementedError):
+        check.raises(RuntimeError, stub, case="stub()")
+
+
+def test_an_invariant_is_true_and_nothing_else():
+    check.that(1 < 2, "case", "sentence")
+    assert message(check.that, False, "case", "What it means.") == "case\n  What it means."
+    for lie in (Liar(), 1, torch.tensor(True)):
+        with pytest.raises(TypeError):
+            check.that(lie, "case", "sentence")
+
+
+def test_passed_is_quiet_on_stderr(capsys):
+    assert check.passed("q2-cached") is None
+    out, err = capsys.readouterr()
+    assert "q2-cached" in out and err == ""
+
+
+def test_arithmetic_checks_import_no_torch():
+    code = "import sys, kvcourse.checks.markers, kvcourse.checks.seed; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

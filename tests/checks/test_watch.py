@@ -1,0 +1,23 @@
+"""The watched model answers as the decoder does and counts what it is fed, however the ids come."""
+
+import torch
+
+from kvcourse.caches import GrowingCache
+from kvcourse.checks import WatchedModel
+from kvcourse.decoder import tiny_model
+
+
+def test_counts_rows_and_passes_everything_on():
+    model = tiny_model(seed=3)
+    watched = WatchedModel(tiny_model(seed=3))
+    cache, other = GrowingCache(model.config), GrowingCache(model.config)
+    for ids in (torch.tensor([[1, 2, 3]]), torch.tensor([4]), [[5, 6]]):
+        got, want = watched.forward(ids, cache=cache), model.forward(ids, cache=other)
+        assert got.shape == want.shape and (got - want).abs().max() <= 0
+    assert watched.forward([1, 2, 3, 4], last_only=True).shape == (1, 1, model.config.vocab_size)
+    assert watched.fed == [3, 1, 2, 4]
+    assert watched.config == model.config
+
+
+def test_offers_nothing_else():
+    assert not hasattr(WatchedModel(tiny_model()), "generate")
