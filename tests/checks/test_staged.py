@@ -242,7 +242,15 @@ def test_tensor_of_no_or_zero_dimensions():
 def test_tensor_of_whole_numbers_is_exact():
     want = torch.tensor([2**40, 1])
     check.tensor(want.clone(), want, "positions")
-    message(check.tensor, want + torch.tensor([0, 1]), want, "positions", atol=5)
+    assert "expected: 1 (int)\n" in message(
+        check.tensor, want + torch.tensor([0, 1]), want, "positions", atol=5
+    )
+
+
+def test_tensor_compared_in_some_places_only():
+    want, where = torch.tensor([0, 1, 2]), torch.tensor([False, True, True])
+    check.tensor(torch.tensor([9, 1, 2]), want, "positions", where=where)
+    assert "at [2]" in message(check.tensor, torch.tensor([9, 1, 3]), want, "positions", where=where)
 
 
 def test_a_tensor_subclass_is_refused():

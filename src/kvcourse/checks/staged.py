@@ -137,12 +137,13 @@ class Checks:
         case: str,
         atol: float = 1e-5,
         legend: str = "",
+        where: Any = None,
         mistakes: Mapping[str, Any] | None = None,
     ) -> None:
         """`got` is a tensor of `want`'s shape and dtype and differs nowhere by more than `atol`; nan fails.
 
-        `legend` names the dimensions, such as "(H, D)". `mistakes` maps a hint to the tensor that the mistake
-        gives: a wrong `got` that lies at one of them earns its hint.
+        `legend` names the dimensions, such as "(H, D)". `where`, a bool tensor, limits the comparison of values.
+        `mistakes` maps a hint to the tensor that the mistake gives: a wrong `got` that is one of them earns it.
         """
         __tracebackhide__ = True
         import torch
@@ -155,14 +156,15 @@ class Checks:
             )
         if got.dtype != want.dtype:
             self._fail(case, f"dtype {want.dtype}", f"dtype {got.dtype}", safe=True)
-        if not _near(got, want, atol):
-            hints = [hint for hint, wrong in (mistakes or {}).items() if _lies_at(got, wrong, atol)]
-            off = _off(got, want, atol)
+        off = _off(got, want, atol, where)
+        if bool(off.any()):
+            known = (mistakes or {}).items()
+            hints = [hint for hint, wrong in known if not bool(_off(got, wrong, 10 * atol, where).any())]
             first = tuple(int(index) for index in off.nonzero()[0])
-            number = got[first].item() if first else got.item()
-            right = want[first].item() if first else want.item()
+            number, right = got[first].item(), want[first].item()
             found = f"{describe(number)} at {list(first)}, the first of {int(off.sum())} places that differ"
-            self._fail(case, f"{describe(right)} within {atol:g}", found, " Or: ".join(hints))
+            expected = describe(right) + (f" within {atol:g}" if want.is_floating_point() else "")
+            self._fail(case, expected, found, " Or: ".join(hints))
 
     def mask(self, got: Any, want: Any, case: str, mistakes: Mapping[str, Any] | None = None) -> None:
         """`got` lets the same pairs through as the bool tensor `want` (rows: queries, columns: keys).
@@ -263,18 +265,7 @@ def _side(number: float, want: float) -> str:
     )
 
 
-def _off(got: Any, want: Any, atol: float) -> Any:
+def _off(got: Any, want: Any, atol: float, where: Any) -> Any:
     """True where the two differ by more than `atol` or either is nan. Bool and integer tensors: exactly."""
-    if not want.is_floating_point():
-        return got != want
-    return ~((got - want).abs() <= atol)
-
-
-def _near(got: Any, want: Any, atol: float) -> bool:
-    return not bool(_off(got, want, atol).any())
-
-
-def _lies_at(got: Any, wrong: Any, atol: float) -> bool:
-    return (
-        tuple(got.shape) == tuple(wrong.shape) and got.dtype == wrong.dtype and _near(got, wrong, 10 * atol)
-    )
+    off = ~((got - want).abs() <= atol) if want.is_floating_point() else got != want
+    return off if where is None else off & where

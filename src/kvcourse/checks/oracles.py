@@ -1,0 +1,150 @@
+"""Slow, plain references for tensor problems, and what known mistakes give instead: hint -> wrong tensor.
+
+Written pair by pair and in double precision, so that they share no code, no shortcut and no rounding with the
+answers they judge. No reference keeps a cache.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+TILED = (
+    "The query heads are matched to KV heads in the wrong order. Neighboring query heads share a KV head: "
+    "which one does query head 1 read?"
+)
+UNSCALED = "The scores are not divided by the square root of head_dim."
+SCALED_BY_DIM = "The scores are divided by head_dim; the scale is its square root."
+UNROTATED = (
+    "The outputs are those of position 0 at every step. Does `position` reach the rotation of q and k?"
+)
+TWICE = "Keys are rotated twice. A key that was stored rotated is done; one stored as it is, is rotated once."
+AGAIN = "Stored keys are rotated again at every step. A token's position does not change: rotate it once."
+ROTATED_VALUES = "The values are rotated too. Positions belong in the scores: which tensors make the scores?"
+
+
+# ---- the causal mask with a past -----------------------------------------------------------------
+
+
+def causal_mask(n_new: int, n_past: int, sees: Callable[[int, int], bool] | None = None) -> Any:
+    """Bool mask `(n_new, n_past + n_new)`: query i is token n_past + i and may look at every token up to itself."""
+    import torch
+
+    sees = sees or (lambda query, key: key <= n_past + query)
+    pairs = [[sees(query, key) for key in range(n_past + n_new)] for query in range(n_new)]
+    return torch.tensor(pairs, dtype=torch.bool).reshape(n_new, n_past + n_new)
+
+
+def mask_mistakes(n_new: int, n_past: int) -> dict[str, Any]:
+    """What known mistakes give for `causal_mask(n_new, n_past)`."""
+    ways: dict[str, Callable[[int, int], bool]] = {
+        "The diagonal starts at the top left, as if there were no past. Which token of the text is query 0?": (
+            lambda query, key: key <= query
+        ),
+        "Every query sees every key, tokens after it too.": lambda query, key: True,
+        "No query sees itself.": lambda query, key: key < n_past + query,
+        "The mask is inverted: True must mean that the query may look.": lambda query, key: (
+            key > n_past + query
+        ),
+        "The queries see only the new tokens. What about the past?": (
+            lambda query, key: n_past <= key <= n_past + query
+        ),
+        "The past is the only thing seen. What about the new tokens up to the query?": (
+            lambda query, key: key < n_past
+        ),
+    }
+    return {hint: causal_mask(n_new, n_past, sees) for hint, sees in ways.items()}
+
+
+# ---- one query over stored keys and values -------------------------------------------------------
+
+
+def attend(q: Any, keys: Any, values: Any, scale: float | None = None, tiled: bool = False) -> Any:
+    """Attention of one token, head by head: q `(H, D)`, keys and values `(H_kv, T, D)`; returns `(H, D)`."""
+    import torch
+
+    num_heads, head_dim = q.shape
+    num_kv_heads = keys.shape[0]
+    scale = 1 / math.sqrt(head_dim) if scale is None else scale
+    rows = []
+    for head in range(num_heads):
+        shared = head % num_kv_heads if tiled else head // (num_heads // num_kv_heads)
+        scores = [scale * float(q[head].double() @ key.double()) for key in keys[shared]]
+        top = max(scores)
+        weights = [math.exp(score - top) for score in scores]
+        mixed = sum(w * v.double() for w, v in zip(weights, values[shared], strict=True)) / sum(weights)
+        rows.append(mixed)
+    return torch.stack(rows).to(q.dtype)  # (H, D)
+
+
+def attend_mistakes(q: Any, keys: Any, values: Any) -> dict[str, Any]:
+    """What known mistakes give for `attend(q, keys, values)`."""
+    return {
+        TILED: attend(q, keys, values, tiled=True),
+        UNSCALED: attend(q, keys, values, scale=1.0),
+        SCALED_BY_DIM: attend(q, keys, values, scale=1 / q.shape[1]),
+        "Keys and values have changed places.": attend(q, values, keys),
+    }
+
+
+# ---- attention of one layer, token by token ------------------------------------------------------
+
+
+def attention_rows(
+    x: Any,
+    weights: dict[str, Any],
+    num_heads: int,
+    num_kv_heads: int,
+    positions: list[int],
+    key_turns: Callable[[int, int], int] | None = None,
+    query_turns: Callable[[int], int] | None = None,
+    rotate_values: bool = False,
+    **attend_options: Any,
+) -> Any:
+    """Causal attention of one layer over a whole sequence; row t is what a decoding step must give for token t.
+
+    x `(T, d)`; weights "q" `(H D, d)`, "k" and "v" `(H_kv D, d)`, "o" `(d, H D)`; RoPE turns the pair of elements
+    i and i + D/2 by position x 10000^(-2i/D). Returns `(T, d)`. The `..._turns` say by how many positions the
+    query of step t, or key j as step t sees it, is rotated: the right ones unless a mistake is computed.
+    """
+    import torch
+
+    key_turns = key_turns or (lambda step, token: positions[token])
+    query_turns = query_turns or (lambda step: positions[step])
+    wide = {name: weight.double() for name, weight in weights.items()}
+    q = (x.double() @ wide["q"].T).unflatten(-1, (num_heads, -1))  # (T, H, D)
+    k = (x.double() @ wide["k"].T).unflatten(-1, (num_kv_heads, -1))  # (T, H_kv, D)
+    v = (x.double() @ wide["v"].T).unflatten(-1, (num_kv_heads, -1))  # (T, H_kv, D)
+    rows = []
+    for step in range(len(positions)):
+        turned = [_turn(k[token], key_turns(step, token)) for token in range(step + 1)]
+        seen = [_turn(v[token], positions[token]) if rotate_values else v[token] for token in range(step + 1)]
+        keys, values = torch.stack(turned, dim=1), torch.stack(seen, dim=1)  # (H_kv, step + 1, D)
+        mixed = attend(_turn(q[step], query_turns(step)), keys, values, **attend_options)  # (H, D)
+        rows.append(wide["o"] @ mixed.flatten())
+    return torch.stack(rows).to(x.dtype)  # (T, d)
+
+
+def attention_mistakes(
+    x: Any, weights: dict[str, Any], num_heads: int, num_kv_heads: int, positions: list[int]
+) -> dict[str, Any]:
+    """What known mistakes give for `attention_rows`."""
+    same = (x, weights, num_heads, num_kv_heads, positions)
+    return {
+        TILED: attention_rows(*same, tiled=True),
+        UNSCALED: attention_rows(*same, scale=1.0),
+        UNROTATED: attention_rows(*same, key_turns=lambda step, token: 0, query_turns=lambda step: 0),
+        TWICE: attention_rows(*same, key_turns=lambda step, token: 2 * positions[token]),
+        AGAIN: attention_rows(*same, key_turns=lambda step, token: sum(positions[token : step + 1])),
+        ROTATED_VALUES: attention_rows(*same, rotate_values=True),
+    }
+
+
+def _turn(heads: Any, position: int) -> Any:
+    """RoPE of `(H, D)` as multiplication by a complex number of length 1 for each pair (arXiv:2104.09864)."""
+    import torch
+
+    half = heads.shape[-1] // 2
+    pairs = torch.complex(heads[:, :half].contiguous(), heads[:, half:].contiguous())  # (H, D / 2)
+    angles = [position * 10000.0 ** (-i / half) for i in range(half)]
+    turned = pairs * torch.polar(torch.ones(half, dtype=heads.dtype), torch.tensor(angles, dtype=heads.dtype))
+    return torch.cat((turned.real, turned.imag), dim=-1)  # (H, D)
