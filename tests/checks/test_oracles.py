@@ -1,4 +1,4 @@
-"""The slow references against PyTorch and the decoder's own pieces, and that each mistake differs from the right."""
+"""The slow references against PyTorch and the decoder's own pieces; each mistake gives something else."""
 
 import pytest
 import torch

@@ -137,6 +137,15 @@ def test_a_forgotten_return_is_named_visible_and_hidden():
         assert "without `return`" in message(checks.integer, None, 79, "f(1)")
 
 
+def test_credit_finds_the_hint_of_the_first_wrong_number():
+    inputs = [{"prompt": 64, "new": 1}, {"prompt": 64, "new": 16}]
+    text = message(
+        hidden.credit, [64, 80], [64, 79], "length", points=2, part=1, factors=FACTORS, rtol=0.001,
+        quantity="cache_length", inputs=inputs,
+    )  # fmt: skip
+    assert "Is it ever fed" in text and "80" not in text
+
+
 def test_absurdly_large_numbers_are_wrong_and_no_more():
     for got in (10**400, -(10**400)):
         message(check.integer, got, 79, "f", quantity="rows_projected", prompt=64, new=16, cached=True)
@@ -213,6 +222,13 @@ def test_tokens(got):
 )
 def test_wrong_tokens(got, part):
     assert part in message(check.tokens, got, [3, 4], "generate")
+
+
+def test_rows_fed():
+    check.rows_fed([5, 1, 1], [5, 1, 1], "rows of each call")
+    text = message(check.rows_fed, [5, 6, 7], [5, 1, 1], "rows of each call")
+    assert "expected: rows: 1 at index 1" in text and "got:      rows: 6" in text
+    assert "expected: 3 calls of forward" in message(hidden.rows_fed, [5, 1], [5, 1, 1], "rows of each call")
 
 
 # ---- tensors -------------------------------------------------------------------------------------

@@ -12,6 +12,9 @@ TILED = (
     "The query heads are matched to KV heads in the wrong order. Neighboring query heads share a KV head: "
     "which one does query head 1 read?"
 )
+TOP_LEFT = (
+    "The diagonal starts at the top left, as if there were no past. Which token of the text is query 0?"
+)
 UNSCALED = "The scores are not divided by the square root of head_dim."
 SCALED_BY_DIM = "The scores are divided by head_dim; the scale is its square root."
 UNROTATED = (
@@ -26,7 +29,7 @@ ROTATED_VALUES = "The values are rotated too. Positions belong in the scores: wh
 
 
 def causal_mask(n_new: int, n_past: int, sees: Callable[[int, int], bool] | None = None) -> Any:
-    """Bool mask `(n_new, n_past + n_new)`: query i is token n_past + i and may look at every token up to itself."""
+    """Bool mask `(n_new, n_past + n_new)`: query i is token n_past + i and sees every token up to itself."""
     import torch
 
     sees = sees or (lambda query, key: key <= n_past + query)
@@ -37,14 +40,10 @@ def causal_mask(n_new: int, n_past: int, sees: Callable[[int, int], bool] | None
 def mask_mistakes(n_new: int, n_past: int) -> dict[str, Any]:
     """What known mistakes give for `causal_mask(n_new, n_past)`."""
     ways: dict[str, Callable[[int, int], bool]] = {
-        "The diagonal starts at the top left, as if there were no past. Which token of the text is query 0?": (
-            lambda query, key: key <= query
-        ),
+        TOP_LEFT: lambda query, key: key <= query,
         "Every query sees every key, tokens after it too.": lambda query, key: True,
         "No query sees itself.": lambda query, key: key < n_past + query,
-        "The mask is inverted: True must mean that the query may look.": lambda query, key: (
-            key > n_past + query
-        ),
+        "The mask is inverted: True means that the query may look.": lambda query, key: key > n_past + query,
         "The queries see only the new tokens. What about the past?": (
             lambda query, key: n_past <= key <= n_past + query
         ),
@@ -100,11 +99,12 @@ def attention_rows(
     rotate_values: bool = False,
     **attend_options: Any,
 ) -> Any:
-    """Causal attention of one layer over a whole sequence; row t is what a decoding step must give for token t.
+    """Causal attention of one layer over a whole sequence; row t is what decoding token t must give.
 
-    x `(T, d)`; weights "q" `(H D, d)`, "k" and "v" `(H_kv D, d)`, "o" `(d, H D)`; RoPE turns the pair of elements
-    i and i + D/2 by position x 10000^(-2i/D). Returns `(T, d)`. The `..._turns` say by how many positions the
-    query of step t, or key j as step t sees it, is rotated: the right ones unless a mistake is computed.
+    x `(T, d)`; weights "q" `(H D, d)`, "k" and "v" `(H_kv D, d)`, "o" `(d, H D)`; RoPE turns the pair of
+    elements i and i + D/2 by position x 10000^(-2i/D). Returns `(T, d)`. The `..._turns` say by how many
+    positions the query of step t, or key j as step t sees it, is rotated: the right ones unless a mistake is
+    computed.
     """
     import torch
 

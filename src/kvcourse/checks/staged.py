@@ -66,16 +66,21 @@ class Checks:
         part: float,
         factors: Mapping[float, str],
         rtol: float = 0.02,
+        quantity: str | None = None,
+        inputs: Sequence[dict[str, Any]] = (),
     ) -> float:
         """Score of a list of numbers: `points` if all are right, `part` if all are off by one known factor.
 
         `factors` gives each accepted factor (got / expected) and the sentence that names the slip, which is
-        printed with the part mark. Anything else fails. Put it last in the cell, where nbgrader reads it.
+        printed with the part mark. Anything else fails; `quantity` and `inputs` (for each number) find the
+        hint. Put it last in the cell, where nbgrader reads the score.
         """
         __tracebackhide__ = True
         numbers = [real(item) for item in got]
         if len(numbers) != len(want) or None in numbers:
-            self._fail(case, f"{len(want)} numbers", ", ".join(type_name(item) for item in got))
+            odd = [item for item in got if real(item) is None]
+            came = describe(odd[0]) if odd else f"{len(numbers)}"
+            self._fail(case, f"{len(want)} numbers", came, self._why(odd[0]) if odd else "")
 
         def fits(factor: float) -> bool:
             pairs = zip(numbers, want, strict=True)
@@ -87,8 +92,10 @@ class Checks:
             if fits(factor):
                 print(f"{case}: {part:g} of {points:g} points. {sentence}")
                 return part
-        first = next(at for at in range(len(want)) if not abs(numbers[at] - want[at]) <= rtol * abs(want[at]))
-        self._fail(case, describe(want[first]), describe(got[first]), _side(numbers[first], want[first]))
+        first = next(at for at, b in enumerate(want) if not abs(numbers[at] - b) <= rtol * abs(b))
+        likely = _likely(quantity, numbers[first], inputs[first]) if inputs else ""
+        likely = likely or _side(numbers[first], want[first])
+        self._fail(case, describe(want[first]), describe(got[first]), likely)
         return 0.0
 
     # ---- words and tokens ------------------------------------------------------------------------
@@ -110,23 +117,32 @@ class Checks:
     def tokens(self, got: Any, want: Sequence[int], case: str) -> None:
         """`got` is the token ids `want`: a list, a tuple, or a tensor or array of one dimension."""
         __tracebackhide__ = True
+        self._sequence(got, want, case, "token", "token ids")
+
+    def rows_fed(self, fed: Sequence[int], want: Sequence[int], case: str) -> None:
+        """A WatchedModel's `fed` is `want`: so many rows at each call of `forward`."""
+        __tracebackhide__ = True
+        self._sequence(fed, want, case, "rows:", "calls of forward")
+
+    def _sequence(self, got: Any, want: Sequence[int], case: str, one: str, many: str) -> None:
+        __tracebackhide__ = True
         if type_name(got) in ("torch.Tensor", "numpy.ndarray"):
             if len(got.shape) != 1:
-                self._fail(case, f"{len(want)} token ids in one dimension", describe(got))
+                self._fail(case, f"{len(want)} {many} in one dimension", describe(got))
             got = got.tolist()
         if type(got) not in (list, tuple):
-            self._fail(case, "a list of token ids", describe(got), self._why(got))
+            self._fail(case, f"a list of {many}", describe(got), self._why(got))
         ids = [whole(item) for item in got]
         if None in ids:
-            self._fail(case, "token ids that are whole numbers", describe(got[ids.index(None)]))
+            self._fail(case, f"{many} that are whole numbers", describe(got[ids.index(None)]))
         if len(ids) != len(want):
-            few = "The prompt is not part of the answer." if len(ids) > len(want) else ""
-            self._fail(case, f"{len(want)} token ids", f"{len(ids)}", few, safe=True)
+            prompt = one == "token" and len(ids) > len(want)
+            likely = "The prompt is not part of the answer." if prompt else ""
+            self._fail(case, f"{len(want)} {many}", f"{len(ids)}", likely, safe=True)
         for at, (a, b) in enumerate(zip(ids, want, strict=True)):
             if a != b:
-                self._fail(
-                    case, f"token {b} at index {at}", f"token {a}", f"The first difference is at index {at}."
-                )
+                first = f"The first difference is at index {at}."
+                self._fail(case, f"{one} {b} at index {at}", f"{one} {a}", first)
 
     # ---- tensors ---------------------------------------------------------------------------------
 
@@ -142,8 +158,9 @@ class Checks:
     ) -> None:
         """`got` is a tensor of `want`'s shape and dtype and differs nowhere by more than `atol`; nan fails.
 
-        `legend` names the dimensions, such as "(H, D)". `where`, a bool tensor, limits the comparison of values.
-        `mistakes` maps a hint to the tensor that the mistake gives: a wrong `got` that is one of them earns it.
+        `legend` names the dimensions, such as "(H, D)". `where`, a bool tensor, limits what is compared.
+        `mistakes` maps a hint to the tensor that the mistake gives: a wrong `got` that is one of them earns
+        the hint.
         """
         __tracebackhide__ = True
         import torch
@@ -225,8 +242,8 @@ class Checks:
             raise CheckFailed(f"{case}\n  {sentence}")
 
     def passed(self, name: str) -> None:
-        """Say that the checks of this cell went through; grading repeats them with other sizes."""
-        print(f"{name}: the checks you see pass. Grading repeats them with other sizes.")
+        """Say that the checks of this cell went through, and that grading adds others."""
+        print(f"{name}: the checks you see pass. Grading adds others of the same kind.")
 
     # ---- messages --------------------------------------------------------------------------------
 
