@@ -119,35 +119,37 @@ def load_config(source: str | Path | dict) -> ModelConfig:
     if isinstance(source, dict):
         return ModelConfig.from_dict(source)
     path = Path(source)
+    if path.is_dir():
+        path = path / "config.json"
     try:
-        if path.is_dir():
-            path = path / "config.json"
-        if not path.is_file():
-            raise ConfigError(
-                f"no configuration file at {_where(path)}; expected a config.json or its folder."
-            )
-        data = path.open("rb").read(_MAX_FILE + 1)
-        if len(data) > _MAX_FILE:
-            raise ConfigError(
-                f"{_where(path)} has more than {_MAX_FILE} bytes; a config.json has a few thousand."
-            )
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{_where(path)} is not UTF-8 text (byte {error.start}); expected JSON.") from None
-    except (OSError, ValueError) as error:
-        if isinstance(error, ConfigError):
-            raise
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"cannot read {_where(path)}: {reason}.") from None
-    try:
-        raw = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise ConfigError(f"{_where(path)} is not JSON: {reason}.") from None
-    try:
-        return ModelConfig.from_dict(raw)
+        return ModelConfig.from_dict(read_json(path))
     except ConfigError as error:
         raise ConfigError(f"{_where(path)}: {error}") from None
+
+
+def read_json(path: Path) -> dict:
+    """The JSON object in a model's file at `path`; ConfigError says what stands there instead."""
+    try:
+        if not path.is_file():
+            raise ConfigError("no such file; expected a config.json or the folder that holds one.")
+        with path.open("rb") as file:
+            data = file.read(_MAX_FILE + 1)
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+    if len(data) > _MAX_FILE:
+        raise ConfigError(f"more than {_MAX_FILE} bytes; expected a few thousand of JSON.")
+    try:
+        raw = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 text (byte {error.start}); expected JSON.") from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else shown(str(error), 120)
+        raise ConfigError(f"not JSON ({reason}).") from None
+    if not isinstance(raw, dict):
+        raise ConfigError(f"expected a JSON object; got {_kind(raw)}.")
+    return raw
 
 
 # ---- one field at a time -----------------------------------------------------------------------
