@@ -1,0 +1,83 @@
+"""What one layer keeps for one sequence. A kind of layer is a small class; a model is a list of them.
+
+A kind answers two questions: which tensors it holds after `tokens` tokens (`parts`), and how one says that
+aloud (`describe`). Formats, batches and units are not its business.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from kvcourse.memory.checked import whole
+
+
+@dataclass(frozen=True)
+class Part:
+    """One cached tensor of a layer for one sequence: `rows` rows of `heads` x `width` numbers."""
+
+    role: str  # "key" or "value": which format of the Storage applies
+    rows: int
+    heads: int
+    width: int
+
+    @property
+    def elements(self) -> int:
+        return self.rows * self.heads * self.width
+
+
+class Layer(Protocol):
+    """A kind of layer, as the rest of this package sees it."""
+
+    def parts(self, tokens: int) -> tuple[Part, ...]: ...
+
+    def describe(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class FullAttention:
+    """K and V of every token for each KV head: MHA, GQA (arXiv:2305.13245) and MQA (arXiv:1911.02150).
+
+    `value_dim` is the width of a value head where it differs from that of a key head.
+    """
+
+    kv_heads: int
+    head_dim: int
+    value_dim: int | None = None
+
+    def __post_init__(self) -> None:
+        whole("kv_heads", self.kv_heads, least=1)
+        whole("head_dim", self.head_dim, least=1)
+        if self.value_dim is not None:
+            whole("value_dim", self.value_dim, least=1)
+
+    def parts(self, tokens: int) -> tuple[Part, ...]:
+        value_dim = self.head_dim if self.value_dim is None else self.value_dim
+        return Part("key", tokens, self.kv_heads, self.head_dim), Part(
+            "value", tokens, self.kv_heads, value_dim
+        )
+
+    def describe(self) -> str:
+        widths = f"{self.head_dim}"
+        if self.value_dim not in (None, self.head_dim):
+            widths = f"{self.head_dim} (keys) and {self.value_dim} (values)"
+        return f"full attention, {self.kv_heads} KV head{'s' * (self.kv_heads > 1)} of {widths}"
+
+
+@dataclass(frozen=True)
+class SlidingAttention:
+    """K and V of the newest `window` tokens (Mistral 7B, arXiv:2310.06825); no later query reads older ones.
+
+    A runtime may keep one token less (the query's own K and V arrive with the step) or reserve far more.
+    """
+
+    window: int
+    attention: FullAttention
+
+    def __post_init__(self) -> None:
+        whole("window", self.window, least=1)
+
+    def parts(self, tokens: int) -> tuple[Part, ...]:
+        return self.attention.parts(min(tokens, self.window))
+
+    def describe(self) -> str:
+        heads = self.attention.describe().removeprefix("full attention, ")
+        return f"sliding window of {self.window} tokens, {heads}"

@@ -1,0 +1,82 @@
+"""A model as its cache sees it: a list of layers. Everything here is counted in whole bytes."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kvcourse.memory.checked import whole
+from kvcourse.memory.formats import Storage, parse_storage
+from kvcourse.memory.layers import FullAttention, Layer, Part
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number of a model's shape and where it came from, for `kvcourse size --explain`."""
+
+    name: str
+    value: object
+    source: str
+
+
+@dataclass(frozen=True)
+class CacheModel:
+    """The layers of a model that hold a cache, in order.
+
+    `dtype` is that of the published weights and `max_tokens` the longest context, where the configuration
+    tells.
+    """
+
+    layers: tuple[Layer, ...]
+    model_type: str = ""
+    dtype: str | None = None
+    max_tokens: int | None = None
+    facts: tuple[Fact, ...] = field(default=(), compare=False)
+
+    def bytes(self, tokens: int, batch: int = 1, dtype: Storage | str = "fp16") -> int:
+        """Bytes of the caches of `batch` sequences that hold `tokens` tokens each."""
+        return whole("batch", batch) * self._sequence(whole("tokens", tokens), parse_storage(dtype))
+
+    def bytes_of(self, lengths: Iterable[int], dtype: Storage | str = "fp16") -> int:
+        """Bytes of the caches of sequences of different lengths, in tokens."""
+        storage = parse_storage(dtype)
+        counts = Counter(whole("tokens", length) for length in lengths)
+        return sum(count * self._sequence(length, storage) for length, count in counts.items())
+
+    def bytes_per_token(self, dtype: Storage | str = "fp16", held: int = 0) -> int:
+        """Bytes that one more token adds to a sequence that holds `held` tokens."""
+        storage, held = parse_storage(dtype), whole("held", held)
+        return self._sequence(held + 1, storage) - self._sequence(held, storage)
+
+    def elements(self, tokens: int) -> int:
+        """Numbers in the cache of one sequence of `tokens` tokens, whatever their format."""
+        tokens = whole("tokens", tokens)
+        return sum(count * part.elements for layer, count in self.groups() for part in layer.parts(tokens))
+
+    def groups(self) -> list[tuple[Layer, int]]:
+        """Each kind of layer with how many the model has, in order of first appearance."""
+        return list(Counter(self.layers).items())
+
+    def _sequence(self, tokens: int, storage: Storage) -> int:
+        return sum(
+            count * sum(part_bytes(part, storage) for part in layer.parts(tokens))
+            for layer, count in self.groups()
+        )
+
+
+def part_bytes(part: Part, storage: Storage) -> int:
+    """Bytes of one cached tensor: a row is stored whole, so a shared scale never spans two tokens."""
+    chosen = storage.key if part.role == "key" else storage.value
+    return part.rows * chosen.bytes(part.heads * part.width)
+
+
+def kv_bytes(
+    num_layers: int,
+    num_kv_heads: int,
+    head_dim: int,
+    tokens: int,
+    dtype: Storage | str = "fp16",
+    batch: int = 1,
+) -> int:
+    """2 x layers x KV heads x head_dim x tokens x bytes x batch: a model whose layers are all alike."""
+    one_layer = CacheModel((FullAttention(num_kv_heads, head_dim),))
+    return whole("num_layers", num_layers, least=1) * one_layer.bytes(tokens, batch, dtype)

@@ -1,0 +1,87 @@
+"""From a published `config.json` to the layers of a cache.
+
+Only the model types in `families.FAMILIES` are read. Any other type, and any field that might change the
+cache and that nobody has read, is refused by name: a wrong number would look just like a right one.
+"""
+
+from kvcourse.configs import ModelConfig
+from kvcourse.errors import ConfigError, UnitError, shown
+from kvcourse.memory.families import FAMILIES, WRAPPERS
+from kvcourse.memory.fields import Fields
+from kvcourse.memory.formats import parse_format
+from kvcourse.memory.layers import FullAttention
+from kvcourse.memory.model import CacheModel, Fact
+
+_POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length")
+
+
+def from_config(config: dict | ModelConfig) -> CacheModel:
+    """The cache of the model that a parsed `config.json` describes. Raises ConfigError naming the field."""
+    if isinstance(config, ModelConfig):
+        return _from_shape(config)
+    fields = Fields(config)
+    model_type = _model_type(fields)
+    layers = FAMILIES[model_type](fields)
+    fields.refuse_the_unread(model_type)
+    return CacheModel(
+        layers=layers,
+        model_type=model_type,
+        dtype=_dtype(fields),
+        max_tokens=_max_tokens(fields),
+        facts=tuple(fields.facts.values()),
+    )
+
+
+def _from_shape(config: ModelConfig) -> CacheModel:
+    names = ("num_layers", "num_heads", "num_kv_heads", "head_dim", "hidden_size")
+    return CacheModel(
+        layers=(FullAttention(config.num_kv_heads, config.head_dim),) * config.num_layers,
+        model_type=config.model_type,
+        dtype=config.dtype,
+        max_tokens=config.max_position_embeddings,
+        facts=tuple(Fact(name, getattr(config, name), f"ModelConfig.{name}") for name in names),
+    )
+
+
+def _model_type(fields: Fields) -> str:
+    """The type that says how to read the decoder's part: its own, or what its wrapper means by none."""
+    outer, inner = fields.outer.get("model_type"), fields.raw.get("model_type")
+    for name in (outer, inner):
+        if name is not None and not isinstance(name, str):
+            raise ConfigError(f"field 'model_type' is {shown(name)}; expected a name such as \"llama\".")
+    nested = fields.raw is not fields.outer
+    if nested and outer not in WRAPPERS:
+        raise _not_covered(fields, outer)
+    inner = WRAPPERS[outer] if nested and inner is None else inner
+    if inner is None:
+        raise ConfigError(
+            "field 'model_type' is missing; expected a name such as \"llama\", which says how to read it."
+        )
+    if inner not in FAMILIES:
+        raise _not_covered(fields, inner)
+    return inner
+
+
+def _not_covered(fields: Fields, model_type: object) -> ConfigError:
+    telling = fields.about_the_cache()
+    because = f" Its cache depends on {', '.join(telling[:4])}." if telling else ""
+    return ConfigError(
+        f"model_type {shown(model_type)} is not covered: kvcourse reads {len(FAMILIES)} types (llama, qwen3, "
+        f"gpt2, ...) and does not guess at others.{because}"
+    )
+
+
+def _dtype(fields: Fields) -> str | None:
+    """The dtype of the published weights; one that caches are not kept in (fp8 weights) says nothing here."""
+    name = fields.text("dtype") or fields.text("torch_dtype")
+    try:
+        return None if name is None else parse_format(name).name
+    except UnitError:
+        return None
+
+
+def _max_tokens(fields: Fields) -> int | None:
+    for name in _POSITIONS:
+        if fields.get(name) is not None:
+            return fields.count("max_tokens", name)
+    return None

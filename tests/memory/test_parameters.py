@@ -1,0 +1,94 @@
+"""Parameter counts against the classes of Transformers, built without memory for their weights."""
+
+import pytest
+
+from kvcourse.errors import ConfigError, UnitError
+from kvcourse.memory import count_parameters, weight_bytes
+from kvcourse.memory.parameters import RECIPES
+
+BASE = {
+    "vocab_size": 101, "hidden_size": 48, "intermediate_size": 40, "num_hidden_layers": 5,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 16, "num_local_experts": 3, "num_experts": 3,
+    "moe_intermediate_size": 24,
+    "num_experts_per_tok": 2, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+VARIANTS = {
+    "as the class has it": {},
+    "tied": {"tie_word_embeddings": True},
+    "untied": {"tie_word_embeddings": False},
+    "biases": {"attention_bias": True, "mlp_bias": True},
+    "dense layers": {"decoder_sparse_step": 2, "mlp_only_layers": [3]},
+}
+
+
+def built(raw: dict) -> int:
+    transformers = pytest.importorskip("transformers", reason="install: transformers")
+    torch = pytest.importorskip("torch")
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(**raw))
+    return model.num_parameters()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("model_type", RECIPES)
+def test_counts_are_those_of_the_built_model(model_type, variant):
+    raw = dict(BASE, model_type=model_type, **VARIANTS[variant])
+    if model_type == "mixtral":
+        raw.pop("head_dim")
+    assert count_parameters(raw).total == built(raw)
+
+
+LLAMA_2_7B = {
+    "model_type": "llama", "vocab_size": 32_000, "hidden_size": 4096, "intermediate_size": 11_008,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 32,
+}  # fmt: skip
+
+
+def test_published_counts():
+    assert count_parameters(LLAMA_2_7B).total == 6_738_415_616
+    llama_3 = dict(LLAMA_2_7B, vocab_size=128_256, intermediate_size=14_336, num_key_value_heads=8)
+    assert count_parameters(llama_3).total == 8_030_261_248
+
+
+def test_a_tied_table_is_counted_once():
+    tied = count_parameters(LLAMA_2_7B | {"tie_word_embeddings": True})
+    assert tied.output == 0 and tied.total == 6_738_415_616 - 32_000 * 4096
+
+
+@pytest.mark.full
+def test_the_published_shapes_of_llama_are_those_of_the_class():
+    assert built(LLAMA_2_7B) == 6_738_415_616
+
+
+@pytest.mark.parametrize(
+    ("count", "dtype", "size"), [(7, "fp32", 28), (7, "bf16", 14), (8.03e9, "fp16", 16_060_000_000)]
+)
+def test_weight_bytes(count, dtype, size):
+    assert weight_bytes(count, dtype) == size
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "7B", None, float("nan"), float("inf")])
+def test_bad_counts_are_refused(count):
+    with pytest.raises(ConfigError, match="parameters is"):
+        weight_bytes(count)
+
+
+def test_bad_dtypes_are_refused():
+    with pytest.raises(UnitError, match="unknown cache dtype"):
+        weight_bytes(7, "fp12")
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [({k: v for k, v in LLAMA_2_7B.items() if k != "vocab_size"}, "field 'vocab_size' is missing"),
+     (LLAMA_2_7B | {"intermediate_size": "11008"}, "field 'intermediate_size' is '11008'"),
+     (LLAMA_2_7B | {"attention_bias": 1}, "field 'attention_bias' is 1"),
+     ({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 8}, "model_type 'gpt2' are not counted"),
+     ({"model_type": "llava", "text_config": LLAMA_2_7B}, "parts beside its decoder"),
+     (LLAMA_2_7B | {"kv_lora_rank": 9}, "field 'kv_lora_rank'")],
+)  # fmt: skip
+def test_what_cannot_be_counted_is_said(raw, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        count_parameters(raw)

@@ -1,0 +1,225 @@
+"""Reading a published config.json: what counts, what is refused, and that nothing crashes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvcourse.configs import ModelConfig
+from kvcourse.errors import ConfigError
+from kvcourse.memory import FullAttention, SlidingAttention, from_config
+from kvcourse.memory.families import FAMILIES, WRAPPERS
+
+LLAMA = {"model_type": "llama", "num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 4096}
+
+
+def llama(**fields) -> dict:
+    return LLAMA | fields
+
+
+def source(model, name: str) -> str:
+    return next(fact.source for fact in model.facts if fact.name == name)
+
+
+def test_absent_kv_heads_of_llama_mean_mha():
+    model = from_config(LLAMA)
+    assert model.groups() == [(FullAttention(32, 128), 32)]
+    assert source(model, "num_kv_heads") == "num_key_value_heads is absent: one KV head per query head (MHA)"
+    assert source(model, "head_dim") == "head_dim is absent: hidden_size / num_attention_heads = 4096 / 32"
+
+
+def test_head_dim_is_read_and_not_derived():
+    """Qwen3-32B: 262,144 bytes a token; 163,840 with head_dim = 5120 / 64 = 80 (LMCache issue 688)."""
+    qwen = {
+        "model_type": "qwen3",
+        "num_hidden_layers": 64,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+    }
+    assert from_config(qwen | {"hidden_size": 5120, "head_dim": 128}).bytes_per_token("bf16") == 262_144
+
+
+def test_a_window_out_of_use_is_no_window():
+    qwen = llama(model_type="qwen2", num_key_value_heads=8, sliding_window=131_072, max_window_layers=70)
+    for unused in ({"use_sliding_window": False}, {}):
+        assert from_config(qwen | unused).groups() == [(FullAttention(8, 128), 32)]
+    used = from_config(qwen | {"use_sliding_window": True, "max_window_layers": 28}).groups()
+    assert used == [(FullAttention(8, 128), 28), (SlidingAttention(131_072, FullAttention(8, 128)), 4)]
+
+
+def test_mistral_slides_unless_the_file_says_null():
+    """Mistral-7B-v0.1's file names a window of 4,096 and v0.3's says null; leaving it out means 4,096."""
+    mistral = llama(model_type="mistral", num_key_value_heads=8)
+    sliding = [(SlidingAttention(4096, FullAttention(8, 128)), 32)]
+    assert from_config(mistral).groups() == sliding
+    assert from_config(mistral | {"sliding_window": 4096}).groups() == sliding
+    assert from_config(mistral | {"sliding_window": None}).groups() == [(FullAttention(8, 128), 32)]
+
+
+def test_null_and_absent_are_not_the_same_where_the_class_has_a_default():
+    mistral = llama(model_type="mistral", sliding_window=None)
+    assert from_config(mistral).layers[0].kv_heads == 8
+    assert from_config(mistral | {"num_key_value_heads": None}).layers[0].kv_heads == 32
+
+
+def test_falcon_multi_query():
+    falcon = llama(model_type="falcon", hidden_size=4544, num_attention_heads=71)
+    assert from_config(falcon).layers[0] == FullAttention(1, 64)
+    assert from_config(falcon | {"multi_query": False}).layers[0] == FullAttention(71, 64)
+    newer = falcon | {"new_decoder_architecture": True, "num_kv_heads": 71}
+    assert from_config(newer).layers[0] == FullAttention(71, 64)
+
+
+@pytest.mark.parametrize("outer", sorted(WRAPPERS))
+def test_vision_models_keep_their_decoder_in_a_nested_part(outer):
+    nested = llama(model_type="llama", num_key_value_heads=8)
+    raw = {"model_type": outer, "text_config": nested, "vision_config": {"num_hidden_layers": 3}}
+    assert from_config(raw | {"image_token_index": 7}).groups() == [(FullAttention(8, 128), 32)]
+    assert raw["vision_config"] == {"num_hidden_layers": 3}
+
+
+def test_a_shape_read_by_configs_is_full_attention():
+    shape = ModelConfig.from_dict(
+        llama(num_key_value_heads=8, max_position_embeddings=99, torch_dtype="bfloat16")
+    )
+    model = from_config(shape)
+    assert model.groups() == [(FullAttention(8, 128), 32)]
+    assert (model.max_tokens, model.model_type) == (99, "llama")
+
+
+@pytest.mark.parametrize(
+    ("fields", "dtype"),
+    [({}, None), ({"torch_dtype": "float16"}, "fp16"), ({"dtype": "bfloat16"}, "bf16"),
+     ({"torch_dtype": "float8_e4m3fn"}, None), ({"torch_dtype": "float32"}, "fp32")],
+)  # fmt: skip
+def test_dtype_of_the_published_weights(fields, dtype):
+    assert from_config(llama(**fields)).dtype == dtype
+
+
+# ---- refusals ------------------------------------------------------------------------------------
+
+MARKERS = {
+    "sliding_window": 4096, "layer_types": ["sliding_attention"] * 32, "kv_lora_rank": 512,
+    "ssm_state_size": 16,
+    "attention_chunk_size": 8192, "linear_num_value_heads": 32, "mamba_d_state": 16,
+    "num_kv_shared_layers": 10,
+    "index_topk": 2048, "compress_ratios": [4, 128], "cla_share_factor": 2, "hybrid_override_pattern": "M*M*",
+    "attn_type_list": [0, 1], "conv_L_cache": 3, "block_configs": [{}], "swa_head_dim": 64,
+    "recurrent_block": 1,
+    "global_head_dim": 512, "per_layer_config": {"0": {}},
+    "sparse_attention_config": {"use_sparse_attention": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", MARKERS)
+def test_fields_that_may_change_the_cache_are_refused_by_name(field):
+    with pytest.raises(ConfigError, match=f"field '{field}'.*not covered"):
+        from_config(llama(**{field: MARKERS[field]}))
+
+
+@pytest.mark.parametrize("field", MARKERS)
+def test_the_same_fields_switched_off_are_harmless(field):
+    assert from_config(llama(**{field: None})) == from_config(LLAMA)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"num_local_experts": 8, "moe_intermediate_size": 7, "shared_expert_intermediate_size": 9},
+     {"rope_scaling": {"factor": 8}, "initializer_range": 0.02, "bos_token_id": 1, "use_cache": True},
+     {"quantization_config": {"quant_method": "fp8"}, "num_nextn_predict_layers": 1,
+     "output_hidden_states": True},
+     {"is_encoder_decoder": False, "add_cross_attention": False, "chunk_size_feed_forward": 12}],
+)  # fmt: skip
+def test_fields_about_other_things_are_harmless(fields):
+    assert from_config(llama(**fields)).layers == from_config(LLAMA).layers
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({}, "field 'model_type' is missing"),
+        ({"model_type": None}, "field 'model_type' is missing"),
+        ({"model_type": 7}, "field 'model_type' is 7"),
+        ({"model_type": "novel_lm"} | {"num_hidden_layers": 2}, "model_type 'novel_lm' is not covered"),
+        ({"model_type": "novel_lm", "kv_lora_rank": 512}, "Its cache depends on kv_lora_rank"),
+        ({"model_type": "llama"}, "field 'num_hidden_layers' is missing"),
+        (llama(num_hidden_layers=None), "field 'num_hidden_layers' is null"),
+        (llama(num_hidden_layers=0), "field 'num_hidden_layers' is 0"),
+        (llama(num_hidden_layers=-3), "field 'num_hidden_layers' is -3"),
+        (llama(num_hidden_layers="32"), "field 'num_hidden_layers' is '32'"),
+        (llama(num_hidden_layers=32.0), "field 'num_hidden_layers' is 32.0"),
+        (llama(num_hidden_layers=True), "field 'num_hidden_layers' is True"),
+        (llama(num_hidden_layers=10**10), "field 'num_hidden_layers' is 10000000000"),
+        (llama(num_hidden_layers=[32]), "field 'num_hidden_layers' is [32]"),
+        (llama(num_key_value_heads=5), "num_key_value_heads = 5 does not divide num_attention_heads = 32"),
+        (llama(num_key_value_heads=64), "num_key_value_heads = 64 does not divide"),
+        (llama(num_key_value_heads=0), "field 'num_key_value_heads' is 0"),
+        (llama(hidden_size=4097), "field 'head_dim' is missing and hidden_size = 4097"),
+        (llama(head_dim=-1), "field 'head_dim' is -1"),
+        (llama(layer_types="full"), "field 'layer_types' is 'full'"),
+        (llama(layer_types=["full_attention"]), "field 'layer_types' names 1 layers"),
+        (llama(is_encoder_decoder=True), "field 'is_encoder_decoder' is True"),
+        (llama(is_encoder_decoder="no"), "field 'is_encoder_decoder' is 'no'"),
+        (llama(max_position_embeddings=-4), "field 'max_position_embeddings' is -4"),
+        (llama(torch_dtype=16), "field 'torch_dtype' is 16"),
+        ({"model_type": "llava", "text_config": 3}, "field 'text_config' is 3"),
+        ({"model_type": "qwen9", "text_config": {}}, "model_type 'qwen9' is not covered"),
+        ({"model_type": "mpt", "d_model": 8, "n_layers": 1, "n_heads": 1, "attn_config": 3},
+        "field 'attn_config'"),
+        (llama(model_type="qwen2", use_sliding_window="yes"), "field 'use_sliding_window' is 'yes'"),
+        ({"model_type": "gpt2", "n_layer": 2, "num_hidden_layers": 3, "n_head": 1, "n_embd": 8}, "disagree"),
+        ([], "a model configuration is a JSON object"), (None, "JSON object"), ("llama", "JSON object"),
+    ],
+)  # fmt: skip
+def test_bad_configurations_are_one_sentence_that_names_the_field(config, sentence):
+    with pytest.raises(ConfigError) as caught:
+        from_config(config)
+    message = str(caught.value)
+    assert sentence in message and "\n" not in message and message.endswith(".")
+
+
+# ---- nothing crashes -----------------------------------------------------------------------------
+
+names = st.sampled_from([
+    "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_size", "head_dim",
+    "sliding_window",
+    "use_sliding_window", "layer_types", "n_layer", "n_head", "n_embd", "multi_query", "num_kv_heads",
+    "attn_config",
+    "max_window_layers", "sliding_window_pattern", "torch_dtype", "max_position_embeddings", "text_config",
+    "new_decoder_architecture", "is_encoder_decoder", "d_model", "n_layers", "n_heads", "kv_lora_rank",
+])  # fmt: skip
+values = st.one_of(
+    st.integers(-2, 130), st.none(), st.booleans(), st.text(max_size=3), st.floats(), st.integers(),
+    st.lists(st.sampled_from(["full_attention", "sliding_attention", "mamba"]), max_size=4),
+    st.dictionaries(names, st.integers(-1, 9), max_size=3), st.lists(st.integers(), max_size=2),
+)  # fmt: skip
+types = st.sampled_from([*FAMILIES, *WRAPPERS]) | values
+plain = st.fixed_dictionaries(
+    {
+        "num_hidden_layers": st.integers(1, 5),
+        "num_attention_heads": st.integers(1, 9),
+        "hidden_size": st.integers(1, 99),
+    }
+)
+
+
+@given(types, st.dictionaries(names, values, max_size=6), plain | st.just({}), st.integers(0, 40))
+def test_any_configuration_gives_bytes_or_a_config_error(model_type, fields, base, tokens):
+    raw = {"model_type": model_type, **base, **fields}
+    before = json.dumps(raw, default=repr)
+    try:
+        model = from_config(raw)
+    except ConfigError as error:
+        assert "\n" not in str(error)
+    else:
+        size = model.bytes(tokens, dtype="fp16")
+        assert isinstance(size, int) and (size > 0) == (tokens > 0)
+    assert json.dumps(raw, default=repr) == before
+
+
+def test_nothing_here_imports_torch():
+    code = "import sys, kvcourse.memory, kvcourse.registry; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
