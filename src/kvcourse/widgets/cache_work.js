@@ -1,0 +1,210 @@
+// Decoding with and without a KV cache, step by step. Runs in anywidget and in the site's host.
+// Step s (1 is the prefill) feeds the T = prompt + s - 1 tokens known by then and yields one new token.
+
+const MAX_PROMPT = 192;
+const MAX_NEW = 64;
+const PLAY_MS = 700;
+
+// The work of one step: token rows projected to K and V, and query-key score pairs (each layer and head alike).
+export function stepWork(prompt, step, cached) {
+  const seen = prompt + step - 1;
+  if (!cached) return { rows: seen, pairs: (seen * (seen + 1)) / 2 };
+  if (step === 1) return { rows: prompt, pairs: (prompt * (prompt + 1)) / 2 };
+  return { rows: 1, pairs: seen };
+}
+
+export function totalWork(prompt, step, cached) {
+  const sum = { rows: 0, pairs: 0 };
+  for (let s = 1; s <= step; s++) {
+    const work = stepWork(prompt, s, cached);
+    sum.rows += work.rows;
+    sum.pairs += work.pairs;
+  }
+  return sum;
+}
+
+// What happens to token row `row` (from 0) in a step: first, again, read or later.
+export function rowState(prompt, step, cached, row) {
+  const seen = prompt + step - 1;
+  const known = step === 1 ? 0 : seen - 1;
+  if (row >= seen) return "later";
+  if (row >= known) return "first";
+  return cached ? "read" : "again";
+}
+
+const KEYS = [
+  ["first", "projected for the first time"],
+  ["again", "projected again, needlessly"],
+  ["read", "read from the cache"],
+  ["later", "not there yet"],
+];
+
+const number = (value) => value.toLocaleString("en");
+const tokens = (count) => `${number(count)} token${count === 1 ? "" : "s"}`;
+
+function node(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+// JupyterLab takes arrow keys and letters from inputs that do not say this.
+const control = (element) => {
+  element.dataset.lmSuppressShortcuts = "true";
+  return element;
+};
+
+function slider(label, min, max, onInput) {
+  const input = control(node("input", { type: "range", min, max, step: 1 }));
+  const value = node("span", { className: "kv-value" });
+  value.setAttribute("aria-hidden", "true"); // the slider itself says it (aria-valuetext)
+  const element = node("div", { className: "kv-slider" }, node("label", {}, node("span", { textContent: label }), input), value);
+  input.addEventListener("input", () => onInput(Number(input.value)));
+  return {
+    element,
+    show(now, text, most = max) {
+      input.max = most;
+      input.value = now;
+      value.textContent = text;
+      input.setAttribute("aria-valuetext", text);
+    },
+  };
+}
+
+function button(label, onClick) {
+  const element = control(node("button", { type: "button", className: "kv-button", textContent: label }));
+  element.addEventListener("click", onClick);
+  return element;
+}
+
+// One panel: its heading and a square for each token row.
+function panel(title) {
+  const grid = node("div", { className: "kv-rows" });
+  grid.setAttribute("role", "img");
+  const said = node("p", { className: "kv-panel-text" });
+  const element = node("div", { className: "kv-panel" }, node("p", { className: "kv-panel-title", textContent: title }), grid, said);
+  return {
+    element,
+    show(prompt, fresh, step, cached) {
+      const rows = prompt + fresh - 1; // the last token generated is never fed back
+      while (grid.children.length > rows) grid.lastChild.remove();
+      while (grid.children.length < rows) grid.append(node("span"));
+      const counts = { first: 0, again: 0, read: 0, later: 0 };
+      [...grid.children].forEach((square, row) => {
+        const state = rowState(prompt, step, cached, row);
+        square.className = `kv-row kv-row-${state}`;
+        counts[state]++;
+      });
+      const parts = KEYS.filter(([key]) => counts[key] && key !== "later").map(([key, words]) => `${number(counts[key])} ${words}`);
+      said.textContent = parts.join(", ");
+      grid.setAttribute("aria-label", `${title}: token rows ${parts.join(", ")}`);
+    },
+  };
+}
+
+function counterTable() {
+  const cells = {};
+  const body = node("tbody");
+  for (const [what, words] of [["rows", "Rows projected"], ["pairs", "Score pairs"]]) {
+    for (const [when, span] of [["step", "this step"], ["total", "so far"]]) {
+      const head = node("th", { scope: "row", textContent: `${words}, ${span}` });
+      const row = node("tr", {}, head);
+      for (const side of ["without", "with"]) {
+        cells[`${what}-${when}-${side}`] = node("td", { className: "kv-num" });
+        cells[`${what}-${when}-${side}`].dataset.counter = `${what}-${when}-${side}`;
+        row.append(cells[`${what}-${when}-${side}`]);
+      }
+      body.append(row);
+    }
+  }
+  const heads = ["In each layer", "Without a cache", "With a cache"].map((text) => node("th", { scope: "col", textContent: text }));
+  const element = node("table", { className: "kv-counters" }, node("thead", {}, node("tr", {}, ...heads)), body);
+  return { element, cells };
+}
+
+function legend() {
+  const items = KEYS.map(([key, words]) => node("li", {}, node("span", { className: `kv-row kv-row-${key}` }), words));
+  return node("ul", { className: "kv-legend" }, ...items);
+}
+
+function render({ model, el }) {
+  el.classList.add("kv-box", "kv-cache-work");
+  el.setAttribute("role", "group");
+  el.setAttribute("aria-label", "Decoding with and without a cache");
+  const set = (key, value) => {
+    model.set(key, value);
+    model.save_changes();
+  };
+  const goTo = (step) => set("step", Math.min(Math.max(step, 1), model.get("new")));
+
+  let timer = null;
+  const status = node("p", { className: "kv-status" });
+  status.setAttribute("aria-live", "polite");
+  const stop = () => {
+    clearInterval(timer);
+    timer = null;
+    play.textContent = "Play";
+    status.setAttribute("aria-live", "polite");
+    draw();
+  };
+  const start = () => {
+    if (model.get("step") >= model.get("new")) goTo(1);
+    play.textContent = "Pause";
+    status.setAttribute("aria-live", "off"); // a sentence every 0.7 s would drown the reader
+    timer = setInterval(() => {
+      goTo(model.get("step") + 1);
+      if (model.get("step") >= model.get("new")) stop();
+    }, PLAY_MS);
+  };
+  const pause = () => timer !== null && stop();
+
+  const prompt = slider("Prompt length", 1, MAX_PROMPT, (value) => { pause(); set("prompt", value); });
+  const fresh = slider("New tokens", 1, MAX_NEW, (value) => { pause(); set("new", value); goTo(model.get("step")); });
+  const step = slider("Step", 1, MAX_NEW, (value) => { pause(); goTo(value); });
+  const back = button("Back", () => { pause(); goTo(model.get("step") - 1); });
+  const next = button("Next", () => { pause(); goTo(model.get("step") + 1); });
+  const play = button("Play", () => (timer === null ? start() : stop()));
+  const end = button("Last step", () => { pause(); goTo(model.get("new")); });
+  const without = panel("Without a cache");
+  const cached = panel("With a cache");
+  const counters = counterTable();
+
+  function draw() {
+    const p = model.get("prompt");
+    const n = model.get("new");
+    const s = Math.min(model.get("step"), n);
+    const kind = s === 1 ? "prefill" : "decode";
+    prompt.show(p, tokens(p));
+    fresh.show(n, tokens(n));
+    step.show(s, `${s} of ${n} (${kind})`, n);
+    without.show(p, n, s, false);
+    cached.show(p, n, s, true);
+    for (const [side, hasCache] of [["without", false], ["with", true]]) {
+      const now = stepWork(p, s, hasCache);
+      const sum = totalWork(p, s, hasCache);
+      for (const what of ["rows", "pairs"]) {
+        counters.cells[`${what}-step-${side}`].textContent = number(now[what]);
+        counters.cells[`${what}-total-${side}`].textContent = number(sum[what]);
+      }
+    }
+    const rows = totalWork(p, s, false).rows;
+    const few = totalWork(p, s, true).rows;
+    status.textContent =
+      `Step ${s} of ${n}, ${kind}: the model sees ${tokens(p + s - 1)}. ` +
+      `So far ${number(rows)} rows projected without a cache, ${number(few)} with one.`;
+  }
+
+  for (const key of ["prompt", "new", "step"]) model.on(`change:${key}`, draw);
+  el.append(
+    node("div", { className: "kv-sliders" }, prompt.element, fresh.element, step.element),
+    node("div", { className: "kv-buttons" }, back, next, play, end),
+    status,
+    node("div", { className: "kv-panels" }, without.element, cached.element),
+    legend(),
+    counters.element,
+  );
+  draw();
+  return () => clearInterval(timer);
+}
+
+export default { render };

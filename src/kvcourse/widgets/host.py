@@ -1,0 +1,36 @@
+"""One ES module, two hosts: anywidget in JupyterLab, and the built site's own small host.
+
+Knows nothing about what a widget shows: it carries a module's name, its state, and HTML for use without it.
+"""
+
+import html
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+STATIC_ENV = "KVCOURSE_STATIC"  # the site build sets it: a page has no kernel, so no anywidget
+
+
+class StaticWidget:
+    """What a cell leaves on a static page: a module's name, its state, and HTML for use without a script."""
+
+    def __init__(self, module: str, state: dict[str, Any], fallback: str):
+        self.module, self.state, self.fallback = module, state, fallback
+
+    def _repr_html_(self) -> str:
+        state = html.escape(json.dumps(self.state, ensure_ascii=False))
+        return (
+            f'<div class="kv-widget" data-module="{self.module}" data-state="{state}">'
+            f"<noscript>{self.fallback}</noscript></div>"
+        )
+
+
+def widget(module: str, state: dict[str, Any], fallback: str):
+    """Return the widget for where we run: a StaticWidget for the site, else an anywidget, the state alike."""
+    if os.environ.get(STATIC_ENV):
+        return StaticWidget(module, state, fallback)
+    from kvcourse.widgets import live  # anywidget takes 0.2 s to import, and a page never needs it
+
+    return live.CLASSES[module](**state)
