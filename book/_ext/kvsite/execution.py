@@ -1,0 +1,67 @@
+"""How the cells run: static widgets, a cache that knows our sources, no build that forgets its warnings."""
+
+import dataclasses
+import hashlib
+import os
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+
+from myst_nb.core import read
+
+from kvcourse.widgets import STATIC_ENV
+
+KEPT_CACHES = 4
+MEASURING = ("torch", "numpy", "matplotlib", "transformers")  # a page's numbers may change with these
+
+
+def cache_key(source: Path) -> str:
+    """Return a key for everything but the cells themselves that a cell's output depends on.
+
+    jupyter-cache keys on the text of the cells alone: an edit of the package would keep every old output.
+    """
+    from kvcourse import model_file
+
+    digest = hashlib.sha256()
+    for file in sorted((source / "src").rglob("*.py")):
+        digest.update(file.relative_to(source).as_posix().encode() + b"\0" + file.read_bytes())
+    digest.update("".join(f"{name} {version(name)}\n" for name in MEASURING).encode())
+    digest.update(
+        b"model" if model_file.find() else b"no model"
+    )  # without it pages measure a small random one
+    return digest.hexdigest()[:12]
+
+
+def _place_cache(app, config) -> None:
+    caches = (
+        Path(app.outdir).parents[1] / ".jupyter_cache"
+    )  # beside _build: its database changes at every build
+    if caches.is_dir():
+        for old in sorted(caches.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT_CACHES]:
+            shutil.rmtree(old)
+    config.nb_execution_cache_path = str(caches / cache_key(Path(app.srcdir)))
+
+
+def _forget_pages_with_warnings(app, exception) -> None:
+    """Make the next build read every page again if this one warned, or it would pass without a word."""
+    if exception is not None or app._warncount:
+        (Path(app.doctreedir) / "environment.pickle").unlink(missing_ok=True)
+
+
+def _find_cells_without_tick_boxes() -> None:
+    """myst-nb 1.4 looks for cells with inline syntax off; the tick-box plugin then fails on `- [ ]`."""
+    create = read.create_md_parser
+
+    def create_without(config, renderer):
+        return create(
+            dataclasses.replace(config, enable_extensions=config.enable_extensions - {"tasklist"}), renderer
+        )
+
+    read.create_md_parser = create_without
+
+
+def setup(app) -> None:
+    _find_cells_without_tick_boxes()
+    os.environ[STATIC_ENV] = "1"  # the kernels inherit it
+    app.connect("config-inited", _place_cache, priority=1)  # before myst-nb reads the path
+    app.connect("build-finished", _forget_pages_with_warnings)

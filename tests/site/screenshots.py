@@ -1,0 +1,54 @@
+"""Pictures of every page, light and dark, 1280 and 390 px: `python tests/site/screenshots.py [PAGE ...]`.
+
+They land in build/screenshots/. Needs a built site (make book) and Chromium; exit 2 where one is missing.
+"""
+
+import sys
+
+from site_harness import ROOT, SITE, THEMES, WIDTHS, Visitor, browser, chromium, page_names, served
+
+OUT = ROOT / "build/screenshots"
+TALLEST = 16_000  # Chromium's limit for one picture; a longer page continues in a second one
+
+
+def shoot(page, stem: str) -> list[str]:
+    """Save the page from top to bottom; return the names of its pictures."""
+    height = page.evaluate("document.documentElement.scrollHeight")
+    width = page.viewport_size["width"]
+    names = []
+    for part, top in enumerate(range(0, height, TALLEST)):
+        name = f"{stem}{f'-{part + 1}' if part else ''}.png"
+        clip = {"x": 0, "y": top, "width": width, "height": min(TALLEST, height - top)}
+        page.screenshot(path=OUT / name, full_page=True, clip=clip)
+        names.append(name)
+    return names
+
+
+def main(wanted: list[str]) -> int:
+    if not (SITE / "sitemap.xml").exists():
+        print(f"kvcourse: no site at {SITE}; expected one, made by make book.", file=sys.stderr)
+        return 2
+    if not chromium():
+        print("kvcourse: no Chromium on PATH; install one or name it in CHROMIUM.", file=sys.stderr)
+        return 2
+    pages = page_names()
+    if unknown := [name for name in wanted if name not in pages]:
+        print(f"kvcourse: no page {unknown[0]}; expected one of: {' '.join(pages)}", file=sys.stderr)
+        return 2
+    OUT.mkdir(parents=True, exist_ok=True)
+    with served(SITE) as base, browser() as instance:
+        for theme in THEMES:
+            for width in WIDTHS:
+                visitor = Visitor(instance, base, theme, width)
+                for name in wanted or pages:
+                    page = visitor.open(name)
+                    stem = f"{name.removesuffix('.html').replace('/', '-')}-{theme}-{width}"
+                    print(*shoot(page, stem))
+                    page.close()
+                visitor.close()
+    print(f"Pictures are in {OUT}/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
