@@ -83,9 +83,8 @@ class Layer:
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """x / sqrt(mean(x^2) + eps) * weight, the mean in float32 (arXiv:1910.07467)."""
-    wide = x.float()
-    return weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype)
+    """x / sqrt(mean(x^2) + eps) * weight over the last axis (arXiv:1910.07467)."""
+    return F.rms_norm(x, weight.shape, weight, eps)
 
 
 def rope_frequencies(config: ModelConfig) -> Tensor:
@@ -106,10 +105,19 @@ def rope_frequencies(config: ModelConfig) -> Tensor:
     return keep * frequency + (1 - keep) * frequency / scaling.factor
 
 
+def rope_angles(positions: Tensor, frequencies: Tensor) -> tuple[Tensor, Tensor]:
+    """cos and signed sin for `rotate`, `(B, 1, T, D)` each, of positions `(B, T)`."""
+    angles = positions[:, None, :, None] * frequencies  # (B, 1, T, D / 2)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
+
+
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """RoPE (arXiv:2104.09864): turn pair i of x `(B, H, T, D)`, its elements i and i + D/2, by its angle."""
-    first, second = x.chunk(2, dim=-1)  # (B, H, T, D / 2)
-    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    """RoPE (arXiv:2104.09864): turn each pair of x `(B, H, T, D)`, elements i and i + D/2, by its angle.
+
+    (a, b) becomes (a cos - b sin, b cos + a sin): x times cos plus the swapped halves times the signed sin.
+    """
+    return x * cos + x.roll(x.shape[-1] // 2, dims=-1) * sin
 
 
 class Decoder:
@@ -122,6 +130,8 @@ class Decoder:
         for name in ("intermediate_size", "vocab_size", "rope_theta", "rms_norm_eps"):
             if getattr(config, name) is None:
                 raise ConfigError(f"field '{name}' is missing; this decoder needs it.")
+        if config.head_dim % 2:
+            raise ConfigError(f"head_dim = {config.head_dim} is odd; RoPE turns pairs of elements.")
         self.config = config
         self.counters = DecoderCounters()
         shapes = weight_shapes(config)
@@ -188,15 +198,15 @@ class Decoder:
 
     def _run(self, ids: Tensor, positions: Tensor, cache, last_only: bool) -> Tensor:
         c = self.config
-        angles = positions[:, None, :, None] * self._frequencies  # (B, 1, T, D / 2)
-        cos, sin = angles.cos().to(self.dtype), angles.sin().to(self.dtype)
+        heads = c.num_heads + c.num_kv_heads  # of q and k
+        cos, sin = (t.to(self.dtype) for t in rope_angles(positions, self._frequencies))  # (B, 1, T, D)
         x = F.embedding(ids, self.embedding)  # (B, T, d)
         for i, layer in enumerate(self.layers):
             # Attention: every new token gets q, k and v; k and v are what later tokens will ask for again.
             h = rms_norm(x, layer.attention_norm, c.rms_norm_eps)
             qkv = layer.qkv(h).unflatten(-1, (-1, c.head_dim)).transpose(1, 2)  # (B, H + 2 H_kv, T, D)
-            qk, v = qkv.split([c.num_heads + c.num_kv_heads, c.num_kv_heads], dim=1)
-            q, k = rotate(qk, cos, sin).split([c.num_heads, c.num_kv_heads], dim=1)  # (B, H or H_kv, T, D)
+            qk, v = rotate(qkv[:, :heads], cos, sin), qkv[:, heads:]
+            q, k = qk[:, : c.num_heads], qk[:, c.num_heads :]  # (B, H, T, D), (B, H_kv, T, D)
             a = causal_attention(q, k, v) if cache is None else cache.attend(i, q, k, v)  # (B, H, T, D)
             x = x + layer.output(a.transpose(1, 2).flatten(2))  # (B, T, d)
             # MLP (SwiGLU, arXiv:2002.05202): each token on its own.

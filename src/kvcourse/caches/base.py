@@ -108,13 +108,12 @@ class KVCache(ABC):
         for name, tensor in (("k", k), ("v", v)):
             if not isinstance(tensor, Tensor):
                 raise CacheError(f"{name} is a {type(tensor).__name__}; expected a tensor.")
-            want = (self.batch, self.config.num_kv_heads, "T_new", self.config.head_dim)
-            got = tuple(tensor.shape)
-            fits = len(got) == 4 and (*got[:2], got[3]) == (want[0], want[1], want[3]) and got[2] > 0
-            if not fits or got != tuple(k.shape):
-                what = f"{want} (batch, KV heads, new tokens, head_dim)".replace("'", "")
+            rows, heads, new_tokens, width = tensor.shape if tensor.dim() == 4 else (0, 0, 0, 0)
+            want = (self.batch, self.config.num_kv_heads, self.config.head_dim)
+            if (rows, heads, width) != want or new_tokens == 0 or tensor.shape != k.shape:
                 raise CacheError(
-                    f"{name} has shape {got}; expected {what}, the same for k and v, with T_new of 1 or more."
+                    f"{name} has shape {tuple(tensor.shape)}; expected (batch, KV heads, T_new, head_dim) = "
+                    f"({want[0]}, {want[1]}, T_new, {want[2]}) with T_new > 0, the same for k and v."
                 )
             if tensor.dtype != self.dtype or tensor.device.type != self.device.type:
                 raise CacheError(

@@ -71,12 +71,13 @@ class PreallocatedCache(KVCache):
         self.max_tokens = _positive("max_tokens", max_tokens)
         shape = (2, config.num_layers, batch, config.num_kv_heads, max_tokens, config.head_dim)
         try:
-            self._kv = torch.zeros(shape, dtype=dtype, device=self.device)  # (2, L, B, H_kv, max_tokens, D)
+            kv = torch.zeros(shape, dtype=dtype, device=self.device)  # (2, L, B, H_kv, max_tokens, D)
         except RuntimeError as error:  # torch's out-of-memory error, on the CPU too
             size = dtype.itemsize
             for n in shape:
                 size *= n
             raise CacheError(f"cannot reserve {both(size)} for {max_tokens} tokens.") from error
+        self._keys, self._values = (list(part) for part in kv)  # views, (B, H_kv, max_tokens, D) a layer
 
     def check_room(self, new_tokens: int) -> None:
         super().check_room(new_tokens)
@@ -93,12 +94,12 @@ class PreallocatedCache(KVCache):
             raise CacheError(
                 f"no room for {new_tokens} more tokens: {start} of {self.max_tokens} slots are taken."
             )
-        keys, values = self._kv[0, layer], self._kv[1, layer]  # (B, H_kv, max_tokens, D)
-        keys[:, :, start:end] = k
-        values[:, :, start:end] = v
+        keys, values = self._keys[layer][:, :, :end], self._values[layer][:, :, :end]  # (B, H_kv, T, D)
+        keys[:, :, start:] = k
+        values[:, :, start:] = v
         self._lengths[layer] = end
         self._count(layer, k, v)
-        return keys[:, :, :end], values[:, :, :end]  # (B, H_kv, T, D)
+        return keys, values
 
     def crop(self, length: int) -> None:
         self._check_crop(length)
@@ -106,4 +107,4 @@ class PreallocatedCache(KVCache):
 
     @property
     def nbytes(self) -> int:
-        return self._kv.untyped_storage().nbytes()
+        return self._keys[0].untyped_storage().nbytes()
