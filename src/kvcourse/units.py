@@ -35,8 +35,9 @@ def parse_size(text: str | int) -> int:
         raise UnitError(f"cannot read the size {shown(text)}; {expected}.")
     number, unit = match.groups()
     if unit[:1].upper() in {"K", "M", "G", "T"} and len(unit) == 1:
+        binary, decimal = f"{unit.upper()}iB", "kB" if unit in "kK" else f"{unit.upper()}B"
         raise UnitError(
-            f"the size {shown(text)} does not say which {unit}: write {unit}iB (1024) or {unit}B (1000)."
+            f"the size {shown(text)} does not say which: write {binary} (1024) or {decimal} (1000)."
         )
     if len(unit) == 2 and unit[0].isupper() and unit[1] == "b":
         raise UnitError(f"the size {shown(text)} reads as bits; write {unit[0]}B for bytes.")
