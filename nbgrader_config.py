@@ -15,11 +15,13 @@ c.CourseDirectory.release_directory = "exercises"
 # This replaces nbgrader's own list; without *.md the sources, hidden tests included, would be released.
 c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", "*.md"]
 
-# The release: nbgrader's own steps, with a stub that names what is to be written.
+# The release: nbgrader's own steps, and ours: no explanations of wrong answers, stubs that name what is to be
+# written, no mark of the source.
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.IncludeHeaderFooter",
     "nbgrader.preprocessors.InstantiateTests",
     "nbgrader.preprocessors.LockCells",
+    "kvcourse.course.preprocessors.DropExplanations",
     "kvcourse.course.preprocessors.NameStubs",
     "nbgrader.preprocessors.ClearOutput",
     "kvcourse.course.preprocessors.ForgetSource",

@@ -120,8 +120,8 @@ def flat(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Check the banks; return the exit status."""
+def main(argv: list[str] | None = None, engine: Engine = grade) -> int:
+    """Check the banks with a grader; return the exit status."""
     parser = argparse.ArgumentParser(
         description="Grade the answer bank and compare each answer with its points."
     )
@@ -140,7 +140,7 @@ def main(argv: list[str] | None = None) -> int:
         if not banks:
             raise UserError("expected a bank in tests/answers, found none.")
         for folder in banks:
-            reports.append(check_bank(root, args.assignment or folder.resolve().name, folder))
+            reports.append(check_bank(root, args.assignment or folder.resolve().name, folder, engine))
             for fault in reports[-1].faults:
                 print(fault)
     except UserError as error:

@@ -34,6 +34,7 @@ def test_release_holds_stubs_and_visible_tests_and_nothing_secret(course):
         "divmod",
         "Model answer",
         "unused = 15",
+        "Rounding down forgets",
         "first([]) is not None",
     ):
         assert secret not in raw, secret
@@ -49,6 +50,18 @@ def test_release_holds_stubs_and_visible_tests_and_nothing_secret(course):
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "kvcourse": {"assignment": "tiny", "version": 1},
     }
+
+
+def test_stubs_name_methods_by_their_class(course, edit):
+    edit("def first(values):", "class Ends:\n    def first(self, values):")
+    edit("    return values[0] if values else None", "        return values[0] if values else None")
+    edit(
+        "    ### BEGIN SOLUTION\n        return values[0]",
+        "        ### BEGIN SOLUTION\n        return values[0]",
+    )
+    release(course)
+    stub = '        raise NotImplementedError("Problem q2: Ends.first is not written yet")'
+    assert stub in cells(released(course))["q2-first"].source.split("\n")
 
 
 def test_release_is_valid_and_names_its_cells(course):
@@ -223,6 +236,11 @@ FAULTS = {
         "Three problems",
         "### BEGIN SOLUTION\nThree",
         "stands in a cell without nbgrader",
+    ),
+    "a graded cell tagged why": (
+        '+++ {"nbgrader": {"grade": true',
+        '+++ {"tags": ["why"], "nbgrader": {"grade": true',
+        "a cell tagged 'why' must not be one of nbgrader's",
     ),
     "a code cell left open": ("import math\n```", "import math\n", "not closed with"),
     "a written cell that is no solution": (

@@ -1,8 +1,10 @@
-"""Two steps of ours among nbgrader's own when it makes a release (nbgrader_config.py lists them all)."""
+"""Three steps of ours among nbgrader's own when it makes a release (nbgrader_config.py lists them all)."""
 
 import re
 
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
+
+from kvcourse.course.regions import EXPLANATION
 
 TASK = "{unwritten}"
 DEFINITION = re.compile(r"(\s*)(?:async\s+def|def|class)\s+(\w+)")
@@ -27,12 +29,22 @@ class NameStubs(ClearSolutions):
 
 
 def _task(problem: str, above: list[str], stub: str) -> str:
-    indent = len(stub) - len(stub.lstrip())
+    indent, names = len(stub) - len(stub.lstrip()), []
     for line in reversed(above):
         found = DEFINITION.match(line)
         if found and len(found[1]) < indent:
-            return f"Problem {problem}: {found[2]} is not written yet"
-    return f"Problem {problem}: the answer is not written yet"
+            indent = len(found[1])
+            names.insert(0, found[2])
+    return f"Problem {problem}: {'.'.join(names) or 'the answer'} is not written yet"
+
+
+class DropExplanations(NbGraderPreprocessor):
+    """Leave out the cells tagged `why`: explaining a wrong answer gives the right one away."""
+
+    def preprocess(self, nb, resources):
+        """Keep all other cells as they are."""
+        nb.cells = [cell for cell in nb.cells if EXPLANATION not in cell.metadata.get("tags", [])]
+        return nb, resources
 
 
 class ForgetSource(NbGraderPreprocessor):

@@ -9,7 +9,10 @@ from collections.abc import Iterable
 
 from kvcourse.course.files import CourseError
 
-KINDS = ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
+EXPLANATION = (
+    "why"  # tag of a text cell that says why the usual wrong answer fails: for the solutions' page only
+)
+KINDS = ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "EXPLANATION")
 MARKER = re.compile(r"\b(BEGIN|END) (SOLUTION|HIDDEN TESTS|MARK SCHEME)\b")
 # As a line of a program or of a text: nothing before the marker but comment signs.
 MARKER_LINE = re.compile(
@@ -54,6 +57,8 @@ def secret_lines(notebook, kinds: Iterable[str] = KINDS) -> dict[str, str]:
         visible, cleared = split_regions(cell.source, f"cell {name}")
         if meta.get("solution") and "SOLUTION" not in cleared:  # nbgrader then replaces the whole cell
             visible, cleared = "", {**cleared, "SOLUTION": cell.source}
+        if EXPLANATION in cell.metadata.get("tags", []):
+            name, visible, cleared = "tagged why", "", {"EXPLANATION": cell.source}
         shown.update(line.strip() for line in visible.split("\n"))
         for kind in set(kinds).intersection(cleared):
             for line in cleared[kind].split("\n"):

@@ -92,10 +92,9 @@ def fingerprint(root: Path, assignments: list[str]) -> str:
         source = root / "solutions" / assignment
         paths += [path for path in files_below(source) if path.suffix != ".ipynb"] if source.is_dir() else []
         paths += list((root / "tests" / "answers" / assignment).glob("*.py"))
-    package = Path(__file__).resolve().parent.parent
+    paths += [path for path in files_below(root / "src" / "kvcourse") if path.suffix == ".py"]
     return digest(
         digest_files(paths, root).encode(),
-        digest_files([path for path in files_below(package) if path.suffix == ".py"], package).encode(),
         sys.version.encode(),
         *(version(tool).encode() for tool in TOOLS),
     )
@@ -152,14 +151,21 @@ def _grade(root: Path, roster: dict, inputs: str) -> None:
     folder = root / FOLDER
     fresh = folder.with_name(folder.name + ".new")
     shutil.rmtree(fresh, ignore_errors=True)
-    course = StockCourse(fresh, root, SEED)
+    work = {}
     for assignment, students in roster.items():
         source = read_source(source_text(root, assignment))
         bank = read_bank(root / "tests" / "answers" / assignment, source)
         release = released_notebook(root, assignment)
-        course.add_assignment(assignment, root / "solutions" / assignment, notebook_bytes(source))
-        for student, entry in students.items():
-            course.submit(student, assignment, submission(entry, bank, release, f"{assignment}.{student}"))
+        handed_in = {
+            student: submission(entry, bank, release, f"{assignment}.{student}")
+            for student, entry in students.items()
+        }
+        work[assignment] = notebook_bytes(source), handed_in
+    course = StockCourse(fresh, root, SEED)
+    for assignment, (notebook, students) in work.items():
+        course.add_assignment(assignment, root / "solutions" / assignment, notebook)
+        for student, handed_in in students.items():
+            course.submit(student, assignment, handed_in)
         print(
             f"sample class: grading {len(students)} submissions of {assignment} with nbgrader autograde ..."
         )

@@ -13,7 +13,7 @@ import jupytext
 import nbformat
 
 from kvcourse.course.files import CourseError, digest, read_text
-from kvcourse.course.regions import MARKER, split_regions
+from kvcourse.course.regions import EXPLANATION, MARKER, split_regions
 
 KEYS = {"grade": bool, "grade_id": str, "locked": bool, "schema_version": int, "solution": bool, "task": bool}
 GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -103,6 +103,10 @@ def check_source(notebook, path: Path) -> None:
             first = cell.source.strip().split("\n")[0][:60]
             raise CourseError(f"{path.name}: the code cell that begins '{first}' is not closed with ```.")
         if "nbgrader" in cell.metadata:
+            if EXPLANATION in cell.metadata.get("tags", []):
+                raise CourseError(
+                    f"{path.name}: a cell tagged '{EXPLANATION}' must not be one of nbgrader's."
+                )
             check_graded_cell(cell, path.name, seen)
         elif MARKER.search(cell.source):
             marker = MARKER.search(cell.source)[0]

@@ -1,0 +1,173 @@
+"""`kvcourse hand-in`: what stops it, what it only says, and that it never changes the notebook."""
+
+import json
+import zipfile
+
+import pytest
+from course_files import snapshot
+
+from kvcourse.cli import main
+from kvcourse.course.authoring import release
+from kvcourse.course.files import CourseError
+from kvcourse.course.hand_in import check_folder, hand_in
+from kvcourse.course.work import copy_work
+
+
+@pytest.fixture
+def folder(course):
+    """A learner's folder as `make lab` leaves it."""
+    release(course)
+    copy_work(course)
+    return course / "work" / "tiny"
+
+
+@pytest.fixture
+def change(folder):
+    """Change the learner's notebook: change(function of its JSON)."""
+
+    def apply(how):
+        path = folder / "tiny.ipynb"
+        notebook = json.loads(path.read_text())
+        how(notebook)
+        path.write_text(json.dumps(notebook))
+
+    return apply
+
+
+def at(notebook, grade_id):
+    return next(c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == grade_id)
+
+
+def answer_all(notebook):
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("solution"):
+            cell["source"] = ["answer = 1"]
+
+
+def test_zip_has_the_notebook_and_extra_files_in_the_grading_layout(folder, change, tmp_path):
+    change(answer_all)
+    (folder / "helper.py").write_text("x = 1\n")
+    (folder / "tiny.new.ipynb").write_text("{}")
+    (folder / "scratch.ipynb").write_text("{}")
+    (folder / ".ipynb_checkpoints").mkdir()
+    (folder / ".ipynb_checkpoints" / "tiny-checkpoint.ipynb").write_text("{}")
+    before = snapshot(folder)
+    path = hand_in(folder, tmp_path / "mine.zip")
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ["tiny/tiny.ipynb", "tiny/helper.py"]
+        assert archive.read("tiny/tiny.ipynb") == (folder / "tiny.ipynb").read_bytes()
+    assert snapshot(folder) == before
+    first = path.read_bytes()
+    assert hand_in(folder, tmp_path / "mine.zip").read_bytes() == first
+    assert check_folder(folder).notes == [
+        "scratch.ipynb: left out; only tiny.ipynb is graded.",
+        "tiny.new.ipynb: left out; only tiny.ipynb is graded.",
+    ]
+
+
+def test_command_line(folder, change, capsys):
+    assert main(["hand-in", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "q1 is as it was released: not answered yet." in out and "tiny.zip: ready to hand in" in out
+    assert folder.with_suffix(".zip").is_file()
+    change(lambda nb: nb["cells"].append(at(nb, "q1")))
+    folder.with_suffix(".zip").unlink()
+    assert main(["hand-in", str(folder)]) == 1
+    assert "q1 is there 2 times" in capsys.readouterr().out and not folder.with_suffix(".zip").exists()
+    assert main(["hand-in", str(folder), "--anyway", "-o", str(folder / "late.zip")]) == 0
+    assert (folder / "late.zip").is_file()
+    assert main(["hand-in", str(folder / "nowhere")]) == 2
+    assert "expected the folder of an assignment, found nothing" in capsys.readouterr().err
+
+
+def test_a_notebook_under_another_name_is_handed_in_under_its_own(folder, tmp_path):
+    (folder / "tiny.ipynb").rename(folder / "my tiny.ipynb")
+    with zipfile.ZipFile(hand_in(folder, tmp_path / "z.zip")) as archive:
+        assert archive.namelist() == ["tiny/tiny.ipynb"]
+    assert any("handed in as tiny.ipynb" in note for note in check_folder(folder).notes)
+
+
+PROBLEMS = {
+    "missing": (lambda nb: nb["cells"].remove(at(nb, "q1-visible")), "the cell q1-visible is missing"),
+    "twice": (lambda nb: nb["cells"].insert(3, at(nb, "q2-first")), "the cell q2-first is there 2 times"),
+    "other type": (lambda nb: at(nb, "q1").update(cell_type="markdown"), "q1 became a markdown cell"),
+    "none left": (lambda nb: nb["cells"].clear(), "none of the assignment's graded cells"),
+}
+
+
+@pytest.mark.parametrize("fault", PROBLEMS)
+def test_problems_stop_it(folder, change, fault):
+    how, sentence = PROBLEMS[fault]
+    change(how)
+    with pytest.raises(CourseError) as caught:
+        hand_in(folder)
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+    assert not folder.with_suffix(".zip").exists()
+
+
+def test_a_changed_check_and_another_version_are_only_said(folder, change):
+    change(lambda nb: at(nb, "q1-visible").update(source=["pass"]))
+    assert (
+        "q1-visible is a check that was changed; it is graded in its original form."
+        in check_folder(folder).notes
+    )
+    change(lambda nb: nb["metadata"]["kvcourse"].update(version=0))
+    check = check_folder(folder)
+    assert not check.problems
+    assert check.notes == ["tiny.ipynb is version 0, the newest release 1; yours is graded as version 0."]
+
+
+UNREADABLE = {
+    "not JSON": b"nonsense {",
+    "empty": b"",
+    "other JSON": b"[1]",
+    "a number": b"7",
+    "JSON without cells": b'{"metadata": {}}',
+    "odd cells": b'{"metadata": {"kvcourse": {"assignment": "tiny"}}, "cells": [1]}',
+    "odd metadata": b'{"metadata": [], "cells": []}',
+    "no assignment": b'{"metadata": {}, "cells": []}',
+    "a path for a name": b'{"metadata": {"kvcourse": {"assignment": "../x"}}, "cells": []}',
+    "deep": b"[" * 200_000,
+    "not UTF-8": b"\xff\xfe{",
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_is_no_notebook_is_one_sentence(folder, kind):
+    (folder / "tiny.ipynb").write_bytes(UNREADABLE[kind])
+    with pytest.raises(CourseError) as caught:
+        hand_in(folder)
+    assert str(caught.value).startswith("tiny.ipynb: ") and "\n" not in str(caught.value)
+
+
+def test_size_limits_and_empty_folders(folder, tmp_path):
+    (folder / "data.bin").write_bytes(b"0" * (10 * 1024**2 + 1))
+    with pytest.raises(CourseError, match=r"data.bin: 10 MiB; a file may have at most 10 MiB"):
+        hand_in(folder)
+    (folder / "data.bin").write_bytes(b"0" * 10 * 1024**2)
+    assert not check_folder(folder).problems
+    (folder / "tiny.ipynb").write_bytes(b" " * (11 * 1024**2))
+    with pytest.raises(CourseError, match=r"tiny.ipynb: 11 MiB; at most 10 MiB are taken: clear its outputs"):
+        hand_in(folder)
+    with pytest.raises(CourseError, match="expected a notebook in it, found none"):
+        hand_in(tmp_path)
+    with pytest.raises(CourseError, match="found a file"):
+        hand_in(folder / "data.bin")
+
+
+def test_a_link_out_of_the_folder_is_left_out(folder, tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("private")
+    (folder / "link.txt").symlink_to(secret)
+    check = check_folder(folder)
+    assert "tiny/link.txt" not in check.files and any(
+        "link to a file outside" in note for note in check.notes
+    )
+
+
+def test_without_a_release_at_hand_it_still_works(folder, tmp_path):
+    alone = tmp_path / "alone"
+    folder.rename(alone)
+    check = check_folder(alone)
+    assert not check.problems and "release is not at hand" in check.notes[0]
