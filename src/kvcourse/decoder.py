@@ -5,7 +5,7 @@ stores; without one, the same code processes the whole sequence again. The weigh
 differs from step to step is the cache.
 """
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -13,39 +13,9 @@ from torch import Tensor
 
 from kvcourse.attention import causal_attention
 from kvcourse.configs import ModelConfig
+from kvcourse.decoder_weights import TINY, random_weights, weight_shapes
+from kvcourse.decoder_work import DecoderCounters, forward_flops
 from kvcourse.errors import CacheError, ConfigError, ModelFileError, UserError, shown
-
-
-@dataclass
-class DecoderCounters:
-    """Work done since the last `reset()`. All but `flops` count along the sequence, not over batch rows."""
-
-    forwards: int = 0
-    rows_projected: int = (
-        0  # rows through k_proj of one layer: how many tokens had their K, V (and Q) computed
-    )
-    score_pairs: int = 0  # (query, visible key) pairs of one head of one layer
-    flops: int = 0  # see `forward_flops`
-
-    def reset(self) -> None:
-        for field in fields(self):
-            setattr(self, field.name, 0)
-
-
-def forward_flops(config: ModelConfig, new: int, total: int, logit_rows: int, batch: int = 1) -> int:
-    """Floating-point operations of the matrix products of one forward pass; a multiply-add counts as two.
-
-    `new` tokens are projected and attend to `total` >= new positions; `logit_rows` rows get logits:
-    batch x [2 new L (d (H + 2 H_kv) D + H D d + 3 d f)  +  4 new total L H D  +  2 logit_rows d V].
-    Masked pairs count, for dense attention computes them too; norms, RoPE and softmax do not.
-    """
-    c = config
-    attention_weights = c.hidden_size * (2 * c.num_heads + 2 * c.num_kv_heads) * c.head_dim
-    per_layer = attention_weights + 3 * c.hidden_size * c.intermediate_size
-    scores = 4 * new * total * c.num_layers * c.num_heads * c.head_dim
-    return batch * (
-        2 * new * c.num_layers * per_layer + scores + 2 * logit_rows * c.hidden_size * c.vocab_size
-    )
 
 
 class Projection:
@@ -127,9 +97,6 @@ class Decoder:
     """
 
     def __init__(self, config: ModelConfig, weights: dict[str, Tensor]) -> None:
-        for name in ("intermediate_size", "vocab_size", "rope_theta", "rms_norm_eps"):
-            if getattr(config, name) is None:
-                raise ConfigError(f"field '{name}' is missing; this decoder needs it.")
         if config.head_dim % 2:
             raise ConfigError(f"head_dim = {config.head_dim} is odd; RoPE turns pairs of elements.")
         self.config = config
@@ -225,7 +192,10 @@ class Decoder:
         With a cache each step feeds the newest token only; afterwards the cache holds all tokens but the
         last, which was never fed. Without one each step feeds the whole sequence again.
         """
-        ids = [int(token) for token in self._check_ids(prompt_ids).flatten()]
+        prompt = self._check_ids(prompt_ids)
+        if prompt.shape[0] != 1:
+            raise UserError(f"the prompt has {prompt.shape[0]} rows; generate takes one sequence.")
+        ids = prompt[0].tolist()
         if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 0:
             raise UserError(
                 f"max_new_tokens is {shown(max_new_tokens)}; expected a whole number of 0 or more."
@@ -269,47 +239,6 @@ class Decoder:
             raise CacheError(
                 f"the cache holds {cache.batch} sequences; got {ids.shape[0]} rows of token ids."
             )
-
-
-def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """Hugging Face's name and shape of every weight; a tied model has no lm_head."""
-    c = config
-    heads, kv_heads = c.num_heads * c.head_dim, c.num_kv_heads * c.head_dim
-    shapes = {"model.embed_tokens.weight": (c.vocab_size, c.hidden_size)}
-    for i in range(c.num_layers):
-        prefix = f"model.layers.{i}."
-        shapes |= {
-            prefix + "input_layernorm.weight": (c.hidden_size,),
-            prefix + "self_attn.q_proj.weight": (heads, c.hidden_size),
-            prefix + "self_attn.k_proj.weight": (kv_heads, c.hidden_size),
-            prefix + "self_attn.v_proj.weight": (kv_heads, c.hidden_size),
-            prefix + "self_attn.o_proj.weight": (c.hidden_size, heads),
-            prefix + "post_attention_layernorm.weight": (c.hidden_size,),
-            prefix + "mlp.gate_proj.weight": (c.intermediate_size, c.hidden_size),
-            prefix + "mlp.up_proj.weight": (c.intermediate_size, c.hidden_size),
-            prefix + "mlp.down_proj.weight": (c.hidden_size, c.intermediate_size),
-        }
-    shapes["model.norm.weight"] = (c.hidden_size,)
-    if not c.tie_word_embeddings:
-        shapes["lm_head.weight"] = (c.vocab_size, c.hidden_size)
-    return shapes
-
-
-TINY = ModelConfig(
-    model_type="llama", num_layers=2, num_heads=4, num_kv_heads=2, head_dim=16, hidden_size=48,
-    intermediate_size=96, vocab_size=128, max_position_embeddings=512, rope_theta=10000.0,
-    rms_norm_eps=1e-5, tie_word_embeddings=True, dtype="float32",
-)  # fmt: skip
-
-
-def random_weights(config: ModelConfig, seed: int = 0) -> dict[str, Tensor]:
-    """Seeded float32 weights, large enough that attention is far from uniform and mistakes show."""
-    generator = torch.Generator().manual_seed(seed)
-    weights = {}
-    for name, shape in weight_shapes(config).items():
-        noise = torch.randn(shape, generator=generator)
-        weights[name] = 1 + 0.1 * noise if len(shape) == 1 else noise * 1.5 / shape[-1] ** 0.5
-    return weights
 
 
 def tiny_model(seed: int = 0, **config_overrides) -> Decoder:
