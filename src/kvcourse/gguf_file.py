@@ -37,6 +37,9 @@ class GGUFFile:
         field = self._reader.get_field(name)
         return default if field is None else field.contents()
 
+    def tensor_names(self) -> set[str]:
+        return {tensor.name for tensor in self._reader.tensors}
+
     def tensors(self) -> dict[str, np.ndarray]:
         """Every tensor de-quantized to float32, `(out, in)` where it is a matrix."""
         from gguf.quants import dequantize

@@ -26,7 +26,11 @@ class ChatTokenizer:
         self.vocab_size = bpe.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of `text`; special tokens written out in it count as such, and none is added."""
+        """Token ids of `text`; special tokens written out in it count as such, and none is added.
+
+        Decoding gives the text back, save for bytes that the vocabulary lacks (in SmolLM2 a few control
+        characters): those have no token and are dropped.
+        """
         if not isinstance(text, str):
             raise UserError(f"cannot tokenize {shown(text)}; expected a string.")
         try:
@@ -41,15 +45,21 @@ class ChatTokenizer:
     def chat(self, user_text: str) -> list[int]:
         """Token ids that ask the model to answer `user_text`."""
         # A template is a small program out of the model's file, hence the sandbox. jinja2 comes with torch.
+        from jinja2 import TemplateError
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+        if not isinstance(user_text, str):
+            raise UserError(f"cannot ask {shown(user_text)}; expected a string.")
         if self._chat_template is None:
             raise UserError("this model's files hold no chat template; use encode.")
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         messages = [{"role": "user", "content": user_text}]
-        return self.encode(
-            environment.from_string(self._chat_template).render(messages=messages, add_generation_prompt=True)
-        )
+        try:
+            template = environment.from_string(self._chat_template)
+            text = template.render(messages=messages, add_generation_prompt=True)
+        except TemplateError as error:
+            raise UserError(f"the model's chat template cannot be used: {shown(str(error))}.") from None
+        return self.encode(text)
 
 
 def load(source: str | Path | None = None) -> ChatTokenizer:

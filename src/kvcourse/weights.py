@@ -90,7 +90,8 @@ def _from_gguf(file: GGUFFile) -> tuple[ModelConfig, dict[str, Tensor]]:
         kind = name.split(".")[-2] if name.count(".") else name
         if kind in ("attn_q", "attn_k"):
             heads = config.num_heads if kind == "attn_q" else config.num_kv_heads
-            tensor = _undo_permutation(tensor, heads)
+            if tensor.dim() == 2 and tensor.shape[0] % (2 * heads) == 0:  # else the decoder refuses it
+                tensor = _undo_permutation(tensor, heads)
         weights[_hf_name(name)] = tensor
     return config, weights
 
@@ -105,8 +106,6 @@ def _gguf_config(file: GGUFFile) -> ModelConfig:
     def get(key: str):
         return file.get(f"{arch}.{key}")
 
-    tensors = {tensor.name for tensor in file._reader.tensors}
-    theta, eps = get("rope.freq_base"), get("attention.layer_norm_rms_epsilon")
     scaling = get("rope.scaling.type")
     raw = {
         "model_type": arch,
@@ -118,9 +117,9 @@ def _gguf_config(file: GGUFFile) -> ModelConfig:
         "intermediate_size": get("feed_forward_length"),
         "vocab_size": get("vocab_size") or len(file.get("tokenizer.ggml.tokens", [])) or None,
         "max_position_embeddings": get("context_length"),
-        "rope_theta": theta,
-        "rms_norm_eps": eps,
-        "tie_word_embeddings": "output.weight" not in tensors,
+        "rope_theta": get("rope.freq_base"),
+        "rms_norm_eps": get("attention.layer_norm_rms_epsilon"),
+        "tie_word_embeddings": "output.weight" not in file.tensor_names(),
         "num_local_experts": get("expert_count") or None,
     }
     if scaling not in (None, "none"):
