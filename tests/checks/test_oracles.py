@@ -1,11 +1,12 @@
-"""The slow references against PyTorch and the decoder's own pieces; each mistake gives something else."""
+"""The slow references against PyTorch's own attention; each mistake gives something else."""
+
+import random
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from kvcourse.checks import oracles
-from kvcourse.decoder import rope_frequencies, rotate, tiny_model
+from kvcourse.checks import catalog, oracles
 
 
 def draw(*shapes, seed=0):
@@ -27,14 +28,18 @@ def test_attend_is_scaled_dot_product_attention(h, h_kv, t):
 
 
 @pytest.mark.parametrize("positions", [[0, 1, 2, 3], [7, 8, 9, 10], [0, 1, 5, 6]])
-def test_rows_are_the_decoders_attention(positions):
-    config = tiny_model().config
-    h, h_kv, d = config.num_heads, config.num_kv_heads, config.head_dim
+def test_rows_are_attention_over_the_whole_sequence(positions):
+    h, h_kv, d = 4, 2, 16
     x, wq, wk, wv, wo = draw((4, 48), (h * d, 48), (h_kv * d, 48), (h_kv * d, 48), (48, h * d))
-    angles = torch.tensor(positions)[:, None] * rope_frequencies(config)  # (T, D / 2)
+    angles = torch.tensor(positions)[:, None] * 10000.0 ** (-torch.arange(d // 2) / (d // 2))  # (T, D / 2)
+
+    def rotate(heads):
+        first, second = heads.chunk(2, dim=-1)
+        cos, sin = angles.cos(), angles.sin()
+        return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+
     q, k, v = ((x @ w.T).unflatten(-1, (-1, d)).transpose(0, 1)[None] for w in (wq, wk, wv))
-    q, k = rotate(q, angles.cos(), angles.sin()), rotate(k, angles.cos(), angles.sin())
-    mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)[0]  # (H, T, D)
+    mixed = F.scaled_dot_product_attention(rotate(q), rotate(k), v, is_causal=True, enable_gqa=True)[0]
     want = mixed.transpose(0, 1).flatten(1) @ wo.T
     got = oracles.attention_rows(x, {"q": wq, "k": wk, "v": wv, "o": wo}, h, h_kv, positions)
     assert got.dtype == torch.float32
@@ -52,3 +57,23 @@ def test_each_mistake_gives_something_else():
         tensors = [right.float(), *(wrong.float() for wrong in mistakes.values())]
         assert len({tuple(tensor.flatten().tolist()) for tensor in tensors}) == len(tensors) >= 5
         assert all(hint.endswith((".", "?")) for hint in mistakes)
+
+
+def test_matrices_are_the_weights_that_decoding_multiplies_by():
+    config = oracles.draw_config(random.Random(1), group_size=3)
+    assert sum(rows * columns for rows, columns in oracles.matrices(config)) == catalog.matmul_params(config)
+
+
+def test_drawn_layers_and_shapes():
+    weights, x = oracles.draw_layer(3, 5, 4, 2, 6, 10)
+    shapes = {name: tuple(weight.shape) for name, weight in weights.items()}
+    assert shapes == {"q": (24, 10), "k": (12, 10), "v": (12, 10), "o": (10, 24)} and x.shape == (5, 10)
+    again, _ = oracles.draw_layer(3, 5, 4, 2, 6, 10)
+    assert torch.equal(weights["v"], again["v"]) and not torch.equal(weights["k"], weights["v"])
+
+
+def test_drawn_configs_tell_the_usual_mistakes_apart():
+    for seed in range(50):
+        config = oracles.draw_config(random.Random(seed), group_size=3)
+        assert config.group_size == 3 and config.num_kv_heads > 1
+        assert config.hidden_size != config.num_heads * config.head_dim and config.head_dim % 2 == 0

@@ -267,6 +267,11 @@ def _kv_attention(i: SimpleNamespace) -> float | None:
     return i.num_kv_heads and _attention(i) * i.num_kv_heads / i.num_heads
 
 
+def _layer_params(i: SimpleNamespace) -> int:
+    return i.matmul_params - i.hidden_size * i.vocab_size
+
+
+NO_LOGITS = "Something is missing after the last layer: what turns the hidden state into logits?"
 MACS = "Half of it. A multiply-accumulate is two floating-point operations."
 QUERY_HEADS_WORK = (
     "Sharing K and V saves memory, not arithmetic: how many heads compute scores against the stored keys?"
@@ -311,8 +316,8 @@ FLOPS = Quantity(
         ),
         Way(
             "forgets the output projection",
-            lambda i: i.vocab_size and 2 * (i.matmul_params - i.hidden_size * i.vocab_size) + _attention(i),
-            "Something is missing after the last layer: what turns the hidden state into logits?",
+            lambda i: i.vocab_size and 2 * _layer_params(i) + _attention(i),
+            NO_LOGITS,
         ),
     ),
     slips=(
@@ -329,6 +334,13 @@ CROSSOVER = Quantity(
     lambda i: 2 * i.matmul_params / (4 * i.num_layers * i.num_heads * i.head_dim),
     optional=("num_kv_heads", "hidden_size", "vocab_size"),
     tolerance=0.002,
+    ways=(
+        Way(
+            "forgets the output projection",
+            lambda i: i.vocab_size and 2 * _layer_params(i) / (4 * i.num_layers * i.num_heads * i.head_dim),
+            NO_LOGITS,
+        ),
+    ),
     slips=(
         Slip(
             "counts KV heads in the attention",

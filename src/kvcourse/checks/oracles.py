@@ -1,12 +1,15 @@
-"""Slow, plain references for tensor problems, and what known mistakes give instead: hint -> wrong tensor.
+"""Slow, plain references for tensor problems, what known mistakes give instead (by hint), and inputs.
 
 Written pair by pair and in double precision, so that they share no code, no shortcut and no rounding with the
 answers they judge. No reference keeps a cache.
 """
 
 import math
+import random
 from collections.abc import Callable
 from typing import Any
+
+from kvcourse.configs import ModelConfig
 
 TILED = (
     "The query heads are matched to KV heads in the wrong order. Neighboring query heads share a KV head: "
@@ -148,3 +151,57 @@ def _turn(heads: Any, position: int) -> Any:
     angles = [position * 10000.0 ** (-i / half) for i in range(half)]
     turned = pairs * torch.polar(torch.ones(half, dtype=heads.dtype), torch.tensor(angles, dtype=heads.dtype))
     return torch.cat((turned.real, turned.imag), dim=-1)  # (H, D)
+
+
+# ---- matrices of a decode step -------------------------------------------------------------------
+
+
+def matrices(config: ModelConfig) -> list[tuple[int, int]]:
+    """Shape (out, in) of every weight that one decoded token is multiplied by, layer after layer."""
+    c = config
+    wide, stored = c.num_heads * c.head_dim, c.num_kv_heads * c.head_dim
+    attention = [
+        (wide, c.hidden_size),
+        (stored, c.hidden_size),
+        (stored, c.hidden_size),
+        (c.hidden_size, wide),
+    ]
+    mlp = [(c.intermediate_size, c.hidden_size)] * 2 + [(c.hidden_size, c.intermediate_size)]
+    return c.num_layers * (attention + mlp) + [(c.vocab_size, c.hidden_size)]
+
+
+# ---- inputs --------------------------------------------------------------------------------------
+
+
+def draw_layer(
+    seed: int, tokens: int, num_heads: int, num_kv_heads: int, head_dim: int, hidden_size: int
+) -> tuple[dict[str, Any], Any]:
+    """Seeded weights of a layer, as `attention_rows` takes them, and hidden states `(tokens, d)`."""
+    import torch
+
+    wide, stored = num_heads * head_dim, num_kv_heads * head_dim
+    shapes = {
+        "q": (wide, hidden_size),
+        "k": (stored, hidden_size),
+        "v": (stored, hidden_size),
+        "o": (hidden_size, wide),
+    }
+    generator = torch.Generator().manual_seed(seed)
+    weights = {name: torch.randn(s, generator=generator) / hidden_size**0.5 for name, s in shapes.items()}
+    return weights, torch.randn(tokens, hidden_size, generator=generator)
+
+
+def draw_config(rng: random.Random, group_size: int) -> ModelConfig:
+    """A model's shape, of the size of real ones, whose head_dim is not hidden_size / num_heads."""
+    num_kv_heads, head_dim = rng.randint(2, 8), 2 * rng.randint(16, 80)
+    hidden_size = num_kv_heads * group_size * head_dim + 64 * rng.randint(1, 9)
+    return ModelConfig(
+        model_type="llama",
+        num_layers=rng.randint(3, 40),
+        num_heads=num_kv_heads * group_size,
+        num_kv_heads=num_kv_heads,
+        head_dim=head_dim,
+        hidden_size=hidden_size,
+        intermediate_size=64 * rng.randint(9, 90),
+        vocab_size=1000 * rng.randint(2, 60),
+    )
