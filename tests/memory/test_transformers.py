@@ -6,13 +6,13 @@ Each type's class builds a tiny random model from the same fields, and runs it.
 import pytest
 
 from kvcourse.memory import from_config
-from kvcourse.memory.families import FAMILIES
+from kvcourse.memory.families import FAMILIES, attention, latent
 
 transformers = pytest.importorskip("transformers", reason="install: transformers")
 torch = pytest.importorskip("torch")
 
 WINDOW = 6
-NOT_IN_TRANSFORMERS = {"internlm2"}
+NOT_IN_TRANSFORMERS = {"internlm2", "kimi_k2"}
 USUAL = {
     "llama",
     "mistral",
@@ -91,9 +91,20 @@ for wide in ("qwen2_vl_text", "qwen2_5_vl_text"):
     rope = {"rope_type": "default", "mrope_section": [2, 2, 2], "rope_theta": 1e4}
     FIELDS[wide] = dict(LLAMA, num_key_value_heads=2, rope_parameters=rope)
 
+MLA = LLAMA | {
+    "kv_lora_rank": 24, "q_lora_rank": 20, "qk_rope_head_dim": 8, "qk_nope_head_dim": 12, "v_head_dim": 16,
+    "moe_intermediate_size": 16, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_group": 1,
+    "topk_group": 1, "n_shared_experts": 1, "first_k_dense_replace": 1, "num_key_value_heads": 4,
+}  # fmt: skip
+for latent_type in latent.FAMILIES:
+    FIELDS[latent_type] = MLA
+for indexed in ("deepseek_v32", "glm_moe_dsa"):
+    FIELDS[indexed] = MLA | {"index_head_dim": 16, "index_n_heads": 2, "index_topk": 4}
+FIELDS["glm_moe_dsa"] = FIELDS["glm_moe_dsa"] | {"index_topk_freq": 3}
+
 
 def real_bytes(config, tokens: int, batch: int) -> int:
-    """Bytes of the keys and values that Transformers holds after one forward pass."""
+    """Bytes of what Transformers holds after one forward pass."""
     torch.manual_seed(0)
     config._attn_implementation = "eager"
     try:
@@ -103,8 +114,13 @@ def real_bytes(config, tokens: int, batch: int) -> int:
     cache = transformers.DynamicCache(config=config)
     with torch.no_grad():
         model.eval()(torch.randint(3, 60, (batch, tokens)), cache=cache, use_cache=True)
-    held = [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
-    return sum(tensor.numel() * tensor.element_size() for tensor in held)
+    return sum(tensor.numel() * tensor.element_size() for layer in cache.layers for tensor in tensors(layer))
+
+
+def tensors(layer) -> list:
+    """What one layer of Transformers' cache holds: keys and values, and an indexer's keys."""
+    held = (getattr(layer, name, None) for name in ("keys", "values", "indexer_keys"))
+    return [tensor for tensor in held if tensor is not None]
 
 
 def types():
@@ -124,9 +140,9 @@ def test_bytes_are_those_of_the_real_cache(model_type):
         assert real_bytes(config, tokens, batch=2) == ours.bytes(tokens, 2, "fp32") - 2 * 4 * early
 
 
-@pytest.mark.parametrize("model_type", sorted(set(FAMILIES) - NOT_IN_TRANSFORMERS))
+@pytest.mark.parametrize("model_type", sorted(set(attention.FAMILIES) - NOT_IN_TRANSFORMERS))
 def test_absent_fields_mean_what_the_class_says(model_type):
-    """Only sizes are given; KV heads, head width and windows are defaults, ours and those of the class."""
+    """Only sizes are given; KV heads, head width and windows are defaults, ours and the class's."""
     layers, heads, hidden = 12, 160, 10_240  # 160 heads: every class default for KV heads divides it
     raw = {"model_type": model_type}
     for names, value in (
@@ -147,6 +163,17 @@ def test_absent_fields_mean_what_the_class_says(model_type):
         getattr(layer, "sliding_window", None) for layer in transformers.DynamicCache(config=config).layers
     ]
     assert [getattr(layer, "window", None) for layer in ours.layers] == windows
+
+
+@pytest.mark.parametrize("model_type", sorted(set(latent.FAMILIES) - NOT_IN_TRANSFORMERS))
+def test_absent_fields_of_latent_types(model_type):
+    raw = {"model_type": model_type, "num_hidden_layers": 7, "num_attention_heads": 128, "hidden_size": 7168}
+    config = transformers.AutoConfig.for_model(**raw)
+    indexed = [kind == "full" for kind in getattr(config, "indexer_types", [])] or [True] * 7
+    widths = [own * getattr(config, "index_head_dim", 0) for own in indexed]
+    assert [layer.index_dim for layer in from_config(raw).layers] == widths
+    assert {layer.rank for layer in from_config(raw).layers} == {config.kv_lora_rank}
+    assert {layer.rope_dim for layer in from_config(raw).layers} == {config.qk_rope_head_dim}
 
 
 def test_falcons_new_architecture_stores_each_key_once_for_every_query_head():

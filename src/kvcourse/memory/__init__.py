@@ -8,6 +8,8 @@ A model is a list of layers (`layers.py`), each of a kind that knows which tenso
 """
 
 from kvcourse.memory.capacity import (
+    blocks_for,
+    duplication,
     sequences_that_fit,
     sequences_to_exceed,
     tokens_that_fit,
@@ -21,15 +23,18 @@ from kvcourse.memory.decode_bounds import (
     tokens_where_attention_equals_weights,
 )
 from kvcourse.memory.formats import Format, Storage, parse_format, parse_storage
-from kvcourse.memory.layers import FullAttention, Layer, Part, SlidingAttention
+from kvcourse.memory.latent import LatentAttention
+from kvcourse.memory.layers import FullAttention, Layer, Part, SlidingAttention, heads_per_rank
 from kvcourse.memory.model import CacheModel, Fact, kv_bytes, part_bytes
 from kvcourse.memory.parameters import ParameterCount, count_parameters, weight_bytes
 from kvcourse.memory.reading import from_config
 
 __all__ = [
-    "CacheModel", "DecodeBounds", "Fact", "Format", "FullAttention", "Layer", "ParameterCount", "Part",
-    "SlidingAttention", "Storage", "count_parameters", "decode_bounds", "decode_flops", "decode_seconds",
-    "from_config", "kv_bytes", "parse_format", "parse_storage", "part_bytes", "sequences_that_fit",
-    "sequences_to_exceed", "tokens_that_fit", "tokens_to_reach", "tokens_where_attention_equals_weights",
-    "weight_bytes",
+    "CacheModel", "DecodeBounds", "Fact", "Format", "FullAttention", "LatentAttention", "Layer",
+    "ParameterCount",
+    "Part", "SlidingAttention", "Storage", "blocks_for", "count_parameters", "decode_bounds", "decode_flops",
+    "decode_seconds", "duplication", "from_config", "heads_per_rank", "kv_bytes", "parse_format",
+    "parse_storage",
+    "part_bytes", "sequences_that_fit", "sequences_to_exceed", "tokens_that_fit", "tokens_to_reach",
+    "tokens_where_attention_equals_weights", "weight_bytes",
 ]  # fmt: skip

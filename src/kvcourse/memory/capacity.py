@@ -1,6 +1,8 @@
 """How much fits: sequences, tokens, and the point at which the cache is as large as the weights."""
 
+from kvcourse.errors import ConfigError
 from kvcourse.memory.checked import whole
+from kvcourse.memory.layers import heads_per_rank
 
 
 def sequences_that_fit(free_bytes: int, bytes_per_sequence: int) -> int:
@@ -27,3 +29,22 @@ def sequences_to_exceed(bytes_per_sequence: int, weight_bytes: int) -> int:
 def tokens_to_reach(weight_bytes: int, bytes_per_token: int) -> int:
     """Tokens in flight, over all sequences, from which the cache is at least as large as the weights."""
     return -(-whole("weight_bytes", weight_bytes) // whole("bytes_per_token", bytes_per_token, least=1))
+
+
+def duplication(kv_heads: int, ranks: int, context_ranks: int = 1) -> int:
+    """How many devices hold the same KV head under tensor parallelism; 1 means none is held twice.
+
+    `context_ranks` of them share the tokens of one copy instead (vLLM's decode context parallelism). A latent
+    cache counts as one head.
+    """
+    copies = whole("ranks", ranks, least=1) * heads_per_rank(kv_heads, ranks) // kv_heads
+    if copies % whole("context_ranks", context_ranks, least=1):
+        raise ConfigError(
+            f"{context_ranks} context-parallel devices cannot share {copies} copies; expected a divisor."
+        )
+    return copies // context_ranks
+
+
+def blocks_for(tokens: int, block: int) -> int:
+    """Blocks of `block` tokens that hold one sequence of `tokens` tokens; the last may be part empty."""
+    return -(-whole("tokens", tokens) // whole("block", block, least=1))

@@ -7,6 +7,7 @@ from kvcourse.memory.checked import whole
 from kvcourse.memory.model import Fact
 
 _NESTED = ("text_config", "llm_config", "language_config")  # where vision-language models keep their decoder
+CLASS_DEFAULT = "the default of Transformers' configuration class"
 _REQUIRED = object()
 
 # A field with such a word in its name may change what a layer keeps. Unless the reader of the model's family

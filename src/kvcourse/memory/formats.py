@@ -12,33 +12,61 @@ from kvcourse.units import dtype_bytes
 
 @dataclass(frozen=True)
 class Format:
-    """`bits` a number, and `shared_bits` (scale, zero point) for each started group of `group` numbers."""
+    """`bits` a number, and `shared_bits` (scale, zero point) for each started group of `group` numbers.
+
+    `group` None shares them over one head's vector, whatever its width.
+    """
 
     name: str
     bits: int
-    group: int = 1
+    group: int | None = 1
     shared_bits: int = 0
 
-    def bytes(self, elements: int) -> int:
-        """Bytes of one row of `elements` numbers; the last group is stored whole."""
+    def bytes(self, elements: int, vectors: int = 1) -> int:
+        """Bytes of one row: `elements` numbers in `vectors` equal head vectors; the last group is whole."""
+        if self.group is None:
+            return vectors * -(-(elements // max(vectors, 1) * self.bits + self.shared_bits) // 8)
         groups = -(-elements // self.group)
         return -(-groups * (self.group * self.bits + self.shared_bits) // 8)
 
     @property
-    def bits_per_element(self) -> float:
-        """Average over full groups, scales included."""
-        return self.bits + self.shared_bits / self.group
+    def bits_per_element(self) -> float | None:
+        """Average over full groups, scales included; None where the group is as wide as a head."""
+        return None if self.group is None else self.bits + self.shared_bits / self.group
+
+    @property
+    def is_float(self) -> bool:
+        """Whether numbers stand alone, 16 bits or more each."""
+        return self.bits >= 16
 
 
 # One name for each: PyTorch's long names and ggml's short ones beside those of units.py.
 _PLAIN = {"f32": "fp32", "float": "fp32", "float32": "fp32", "f16": "fp16", "half": "fp16", "float16": "fp16",
           "bfloat16": "bf16"}  # fmt: skip
 
+# ggml's block formats (ggml-common.h): 32 numbers and an fp16 scale; the _1 kinds add an fp16 minimum. q8_kv
+# and q6_0 are ik_llama.cpp's. fp8 has one scale a tensor or head, outside the cache (vLLM, "Quantized KV
+# Cache"). nvfp4: 16 numbers and an fp8 scale; mxfp4: 32 and an 8-bit exponent (OCP MX 1.0).
+_GROUPED = {
+    known.name: known
+    for known in (
+        Format("fp8", 8), Format("int8", 8),
+        Format("q8_0", 8, 32, 16), Format("q8_1", 8, 32, 32), Format("q8_kv", 8, None, 64),
+        Format("q6_0", 6, 32, 16), Format("q5_0", 5, 32, 16), Format("q5_1", 5, 32, 32),
+        Format("q4_0", 4, 32, 16), Format("q4_1", 4, 32, 32), Format("iq4_nl", 4, 32, 16),
+        Format("nvfp4", 4, 16, 8), Format("mxfp4", 4, 32, 8),
+    )
+}  # fmt: skip
+_SAME = {"fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "e4m3": "fp8", "e5m2": "fp8", "f8": "fp8", "float8": "fp8",
+         "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "fp8_e4m3fn": "fp8"}  # fmt: skip
+
 
 def parse_format(name: object) -> Format:
-    """The format called `name`: a dtype name such as "bf16", or a torch dtype. Raises UnitError."""
+    """The format called `name`: a dtype ("bf16", a torch dtype) or a quantized format ("q8_0"). UnitError."""
     key = str(name).strip().lower().removeprefix("torch.")
-    key = _PLAIN.get(key, key)
+    key = _PLAIN.get(_SAME.get(key, key), _SAME.get(key, key))
+    if key in _GROUPED:
+        return _GROUPED[key]
     try:
         return Format(key, 8 * dtype_bytes(key))
     except UnitError:
@@ -49,22 +77,27 @@ def parse_format(name: object) -> Format:
 
 def known_formats() -> tuple[str, ...]:
     """Names that `parse_format` understands, one for each format."""
-    return ("fp32", "fp16", "bf16")
+    return ("fp32", "fp16", "bf16", *_GROUPED)
 
 
 @dataclass(frozen=True)
 class Storage:
-    """The formats of a cache: keys, values, and whatever is neither (recurrent states), which stay floats."""
+    """The formats of a cache: of its keys and of its values."""
 
     key: Format
     value: Format
+
+    @property
+    def state(self) -> Format:
+        """What is neither stays a float: a quantized cache quantizes keys and values."""
+        return self.key if self.key.is_float else parse_format("fp16")
 
     @property
     def name(self) -> str:
         return self.key.name if self.key == self.value else f"{self.key.name}/{self.value.name}"
 
 
-def parse_storage(dtype: "Storage | str | object") -> Storage:
+def parse_storage(dtype: "Storage | Format | str") -> Storage:
     """Storage of a cache: "fp16", or "q8_0/f16" where keys and values differ. Raises UnitError."""
     if isinstance(dtype, Storage):
         return dtype

@@ -1,12 +1,14 @@
 """What one layer keeps for one sequence. A kind of layer is a small class; a model is a list of them.
 
-A kind answers two questions: which tensors it holds after `tokens` tokens (`parts`), and how one says that
-aloud (`describe`). Formats, batches and units are not its business.
+A kind answers three questions: which tensors it holds after `tokens` tokens (`parts`), what one of `ranks`
+tensor-parallel devices holds of it (`shard`), and how one says it aloud (`describe`). Formats, batches and
+units are not its business.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from kvcourse.errors import ConfigError
 from kvcourse.memory.checked import whole
 
 
@@ -14,10 +16,11 @@ from kvcourse.memory.checked import whole
 class Part:
     """One cached tensor of a layer for one sequence: `rows` rows of `heads` x `width` numbers."""
 
-    role: str  # "key" or "value": which format of the Storage applies
+    role: str  # "key", "value" or "state": which format of the Storage applies
     rows: int
     heads: int
     width: int
+    dtype: str | None = None  # a format that the layer fixes, whatever the Storage
 
     @property
     def elements(self) -> int:
@@ -28,6 +31,8 @@ class Layer(Protocol):
     """A kind of layer, as the rest of this package sees it."""
 
     def parts(self, tokens: int) -> tuple[Part, ...]: ...
+
+    def shard(self, ranks: int) -> "Layer": ...
 
     def describe(self) -> str: ...
 
@@ -55,11 +60,17 @@ class FullAttention:
             "value", tokens, self.kv_heads, value_dim
         )
 
+    def shard(self, ranks: int) -> "FullAttention":
+        return replace(self, kv_heads=heads_per_rank(self.kv_heads, ranks))
+
     def describe(self) -> str:
+        return f"full attention, {self.heads()}"
+
+    def heads(self) -> str:
         widths = f"{self.head_dim}"
         if self.value_dim not in (None, self.head_dim):
             widths = f"{self.head_dim} (keys) and {self.value_dim} (values)"
-        return f"full attention, {self.kv_heads} KV head{'s' * (self.kv_heads > 1)} of {widths}"
+        return f"{self.kv_heads} KV head{'s' * (self.kv_heads > 1)} of {widths}"
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,24 @@ class SlidingAttention:
     def parts(self, tokens: int) -> tuple[Part, ...]:
         return self.attention.parts(min(tokens, self.window))
 
+    def shard(self, ranks: int) -> "SlidingAttention":
+        return replace(self, attention=self.attention.shard(ranks))
+
     def describe(self) -> str:
-        heads = self.attention.describe().removeprefix("full attention, ")
-        return f"sliding window of {self.window} tokens, {heads}"
+        return f"sliding window of {self.window} tokens, {self.attention.heads()}"
+
+
+def heads_per_rank(kv_heads: int, ranks: int) -> int:
+    """KV heads on each of `ranks` tensor-parallel devices. With fewer heads than devices, copies of one.
+
+    Raises ConfigError where neither number divides the other, as servers do.
+    """
+    kv_heads, ranks = whole("kv_heads", kv_heads, least=1), whole("ranks", ranks, least=1)
+    if kv_heads % ranks == 0:
+        return kv_heads // ranks
+    if ranks % kv_heads == 0:
+        return 1
+    raise ConfigError(
+        f"{kv_heads} KV heads cannot be split over {ranks} tensor-parallel devices; expected a divisor or a "
+        "multiple of the number of heads."
+    )

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kvcourse.memory.checked import whole
-from kvcourse.memory.formats import Storage, parse_storage
+from kvcourse.memory.formats import Storage, parse_format, parse_storage
 from kvcourse.memory.layers import FullAttention, Layer, Part
 
 
@@ -52,6 +52,11 @@ class CacheModel:
         tokens = whole("tokens", tokens)
         return sum(count * part.elements for layer, count in self.groups() for part in layer.parts(tokens))
 
+    def shard(self, ranks: int) -> "CacheModel":
+        """What one of `ranks` tensor-parallel devices holds: its share of the KV heads, or copies of one."""
+        shards = {layer: layer.shard(ranks) for layer in set(self.layers)}
+        return replace(self, layers=tuple(shards[layer] for layer in self.layers))
+
     def groups(self) -> list[tuple[Layer, int]]:
         """Each kind of layer with how many the model has, in order of first appearance."""
         return list(Counter(self.layers).items())
@@ -64,9 +69,12 @@ class CacheModel:
 
 
 def part_bytes(part: Part, storage: Storage) -> int:
-    """Bytes of one cached tensor: a row is stored whole, so a shared scale never spans two tokens."""
-    chosen = storage.key if part.role == "key" else storage.value
-    return part.rows * chosen.bytes(part.heads * part.width)
+    """Bytes of one cached tensor: a row is stored whole, so no scale is shared between two tokens."""
+    if part.dtype is not None:
+        chosen = parse_format(part.dtype)
+    else:
+        chosen = {"key": storage.key, "value": storage.value}.get(part.role, storage.state)
+    return part.rows * chosen.bytes(part.heads * part.width, part.heads)
 
 
 def kv_bytes(

@@ -100,11 +100,8 @@ def weight_bytes(parameters: int, dtype: str = "fp16") -> int:
 
 
 def _mlp(fields: Fields, recipe: Recipe, layers: int, hidden: int) -> int:
-    width = fields.count("intermediate_size", "intermediate_size")
-    bias = _flag(fields, recipe.mlp_bias)
-    dense = 3 * hidden * width + bias * (2 * width + hidden)
     if not recipe.experts:
-        return layers * dense
+        return layers * _dense_mlp(fields, recipe, hidden)
     experts = fields.count("num_experts", recipe.experts[0])
     sparse = experts * 3 * hidden * fields.count("expert_width", recipe.experts[1]) + experts * hidden
     if not recipe.some_dense:
@@ -116,7 +113,13 @@ def _mlp(fields: Fields, recipe: Recipe, layers: int, hidden: int) -> int:
             f"field 'mlp_only_layers' is {shown(kept_dense)}; expected a list of layer numbers."
         )
     is_dense = [i in kept_dense or (i + 1) % step > 0 for i in range(layers)]
+    dense = _dense_mlp(fields, recipe, hidden) if any(is_dense) else 0
     return sum(dense if d else sparse for d in is_dense)
+
+
+def _dense_mlp(fields: Fields, recipe: Recipe, hidden: int) -> int:
+    width = fields.count("intermediate_size", "intermediate_size")
+    return 3 * hidden * width + _flag(fields, recipe.mlp_bias) * (2 * width + hidden)
 
 
 def _flag(fields: Fields, rule: bool | str) -> bool:

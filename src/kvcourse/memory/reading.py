@@ -75,9 +75,10 @@ def _dtype(fields: Fields) -> str | None:
     """The dtype of the published weights; one that caches are not kept in (fp8 weights) says nothing here."""
     name = fields.text("dtype") or fields.text("torch_dtype")
     try:
-        return None if name is None else parse_format(name).name
+        known = None if name is None else parse_format(name)
     except UnitError:
         return None
+    return known.name if known is not None and known.is_float else None
 
 
 def _max_tokens(fields: Fields) -> int | None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from kvcourse.memory.families import attention
+from kvcourse.memory.families import attention, latent
 from kvcourse.memory.fields import Fields
 from kvcourse.memory.layers import Layer
 
-FAMILIES: dict[str, Callable[[Fields], tuple[Layer, ...]]] = {**attention.FAMILIES}
+FAMILIES: dict[str, Callable[[Fields], tuple[Layer, ...]]] = {**attention.FAMILIES, **latent.FAMILIES}
 
 # Vision-language models: their decoder is one of the types above, kept in a nested part of the file. The
 # value is the type that Transformers takes where the nested part names none.

@@ -8,10 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kvcourse.errors import ConfigError, shown
-from kvcourse.memory.fields import Fields
+from kvcourse.memory.fields import CLASS_DEFAULT, Fields
 from kvcourse.memory.layers import FullAttention, Layer, SlidingAttention
-
-_CLASS_DEFAULT = "the default of Transformers' configuration class"
 
 Windows = Callable[[Fields, int], list[int | None]]  # the window of each layer; None attends to every token
 
@@ -79,13 +77,13 @@ class Attention:
         if self.absent_kv_heads is None or any(name in fields.raw for name in self.kv_heads):
             default, why = heads, "one KV head per query head (MHA)"
         else:
-            default, why = self.absent_kv_heads, _CLASS_DEFAULT
+            default, why = self.absent_kv_heads, CLASS_DEFAULT
         return fields.count("num_kv_heads", *self.kv_heads, default=default, why=why)
 
     def width(self, fields: Fields, heads: int) -> int:
         hidden = fields.count("hidden_size", *self.hidden)
         if self.absent_head_dim is not None and "head_dim" not in fields.raw:
-            return fields.note("head_dim", self.absent_head_dim, f"head_dim is absent: {_CLASS_DEFAULT}")
+            return fields.note("head_dim", self.absent_head_dim, f"head_dim is absent: {CLASS_DEFAULT}")
         if fields.get("head_dim") is None and hidden % heads:
             raise ConfigError(
                 f"field 'head_dim' is missing and {self.hidden[0]} = {hidden} is not a multiple of "
@@ -99,7 +97,7 @@ def _window(fields: Fields, absent: int | None) -> int | None:
     """`sliding_window`; an explicit null means none, an absent field the default of the type's class."""
     if absent is None or "sliding_window" in fields.raw:
         return None if fields.get("sliding_window") is None else fields.count("window", "sliding_window")
-    return fields.note("window", absent, f"sliding_window is absent: {_CLASS_DEFAULT}")
+    return fields.note("window", absent, f"sliding_window is absent: {CLASS_DEFAULT}")
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ class EveryNthFull:
     def __call__(self, fields: Fields, layers: int) -> list[int | None]:
         period, window = self.period, _window(fields, self.absent)
         if self.period_fields and window is not None:
-            period = fields.count("period", *self.period_fields, default=period, why=_CLASS_DEFAULT)
+            period = fields.count("period", *self.period_fields, default=period, why=CLASS_DEFAULT)
         return _sliding(fields, layers, window, lambda layer: (layer + 1) % period > 0)
 
 
@@ -139,9 +137,7 @@ class IfUsed:
 
     def __call__(self, fields: Fields, layers: int) -> list[int | None]:
         fields.get("sliding_window")
-        first = fields.count(
-            "max_window_layers", "max_window_layers", default=28, why=_CLASS_DEFAULT, least=0
-        )
+        first = fields.count("max_window_layers", "max_window_layers", default=28, why=CLASS_DEFAULT, least=0)
         if not fields.flag("use_sliding_window", False):
             del fields.facts["max_window_layers"]
             fields.note("window", "none", "use_sliding_window is false or absent: the window is not in use")
