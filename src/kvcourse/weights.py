@@ -107,12 +107,15 @@ def _gguf_config(file: GGUFFile) -> ModelConfig:
         return file.get(f"{arch}.{key}")
 
     scaling = get("rope.scaling.type")
+    head_dim, turned = get("attention.key_length"), get("rope.dimension_count")
+    if None not in (head_dim, turned) and head_dim != turned:
+        raise ModelFileError(f"{file.path} turns {turned} of {head_dim} elements of a head; expected all.")
     raw = {
         "model_type": arch,
         "num_hidden_layers": get("block_count"),
         "num_attention_heads": get("attention.head_count"),
         "num_key_value_heads": get("attention.head_count_kv"),
-        "head_dim": get("attention.key_length") or get("rope.dimension_count"),
+        "head_dim": head_dim or turned,
         "hidden_size": get("embedding_length"),
         "intermediate_size": get("feed_forward_length"),
         "vocab_size": get("vocab_size") or len(file.get("tokenizer.ggml.tokens", [])) or None,
@@ -121,6 +124,7 @@ def _gguf_config(file: GGUFFile) -> ModelConfig:
         "rms_norm_eps": get("attention.layer_norm_rms_epsilon"),
         "tie_word_embeddings": "output.weight" not in file.tensor_names(),
         "num_local_experts": get("expert_count") or None,
+        "sliding_window": get("attention.sliding_window") or None,
     }
     if scaling not in (None, "none"):
         raw["rope_scaling"] = {"rope_type": scaling, "factor": get("rope.scaling.factor")}
