@@ -201,6 +201,7 @@ class Decoder:
                 f"max_new_tokens is {shown(max_new_tokens)}; expected a whole number of 0 or more."
             )
         if cache is not None and max_new_tokens:
+            self._check_cache(cache, prompt)
             cache.check_room(len(ids) + max_new_tokens - 1)
         feed, new = ids, []
         while len(new) < max_new_tokens:
@@ -230,6 +231,8 @@ class Decoder:
         return tensor
 
     def _check_cache(self, cache, ids: Tensor) -> None:
+        if not hasattr(cache, "attend"):  # the caches' floor is above this one: no isinstance
+            raise CacheError(f"the cache is a {type(cache).__name__}; expected one of kvcourse.caches.")
         ours, theirs = ((c.num_layers, c.num_kv_heads, c.head_dim) for c in (self.config, cache.config))
         if ours != theirs:
             raise CacheError(
