@@ -12,6 +12,8 @@ from kvcourse import __version__
 from kvcourse.errors import UserError
 
 COMMANDS = {
+    "size": ("kvcourse.commands.size", "what a model's cache costs, beside its weights"),
+    "diagnose": ("kvcourse.commands.diagnose", "which known mistake gives somebody's figure for a cache"),
     "model": ("kvcourse.commands.model", "fetch the course's model, verify it, say where it lies"),
     "hand-in": ("kvcourse.course.hand_in", "check your work on an assignment and zip it"),
 }

@@ -149,6 +149,16 @@ def test_bytes(got, extra, name):
     assert name in names("kv_bytes", got, dtype_bytes=1, **QWEN, **({"tokens": 1} | extra))
 
 
+def test_a_rounded_figure_is_known_within_its_last_digit():
+    """1.6 GB for OPT-13B at 2,048 tokens (arXiv:2309.06180, section 3): 1.5625 GiB, or 2,000 tokens."""
+    opt = {"num_layers": 40, "num_kv_heads": 40, "head_dim": 128, "dtype_bytes": 2, "tokens": 2048}
+    opt["unit"] = "GB"
+    assert names("kv_bytes", 1.6, **opt) == []
+    found = ["takes a K of tokens for 1000", "mixes units of 1000 and of 1024"]
+    assert names("kv_bytes", 1.6, within=0.05, **opt) == found
+    assert names("kv_bytes", 1.7, within=0.05, **opt) == []
+
+
 def test_two_mistakes_at_once():
     """1,605,632 bytes a token for Qwen2.5-7B in int8, seen in vllm#22291: bits, and query heads."""
     found = diagnose("kv_bytes", 1_605_632, dtype_bytes=1, tokens=1, **QWEN)
@@ -166,7 +176,11 @@ INPUTS = {
     "chat_cache_length": [{"turns": [(3, 4)]}, {"turns": [(3, 4), (5, 6)]}],
     "flops_decode": [{"config": tiny_model().config, "tokens": t} for t in (1, 100)],
     "crossover": [{"config": tiny_model().config}],
-    "kv_bytes": [dict(dtype_bytes=2, tokens=3, batch=2, unit="MiB", **QWEN)],
+    "kv_bytes": [
+        dict(dtype_bytes=2, tokens=3, batch=2, unit="MiB", **QWEN),
+        dict(dtype_bytes=4, tokens=1000, **QWEN | {"num_heads": 56}),
+        dict(dtype_bytes=2, tokens=1024, **QWEN),
+    ],
 }
 INPUTS["score_pairs"] = INPUTS["rows_projected"]
 CASES = [(quantity, inputs) for quantity in quantities() for inputs in INPUTS[quantity]]

@@ -30,12 +30,12 @@ class Match:
     hint: str
 
 
-def diagnose(quantity: str, got: Any, **inputs: Any) -> list[Match]:
+def diagnose(quantity: str, got: Any, *, within: float = 0.0, **inputs: Any) -> list[Match]:
     """Known mistakes that turn `inputs` into `got`; [] when `got` is right or no known mistake gives it.
 
     Several mistakes may give one value: all are listed, the commonest first. `config=` stands for the fields
-    of a ModelConfig. Raises DiagnoseError for an unknown quantity, unknown or missing inputs, or a `got` that
-    is no number.
+    of a ModelConfig; `within` says how far a `got` that somebody rounded may be off. Raises DiagnoseError for
+    an unknown quantity, unknown or missing inputs, or a `got` that is no number.
     """
     known = _quantity(quantity)
     number = real(got)
@@ -43,12 +43,16 @@ def diagnose(quantity: str, got: Any, **inputs: Any) -> list[Match]:
         raise DiagnoseError(f"{quantity} is a number; got {describe(got)}.")
     given = _bound(known, inputs)
     right = known.right(given)
-    if _same(number, right, known.tolerance):
+
+    def is_got(value: float) -> bool:
+        return abs(number - value) <= within or _same(number, value, known.tolerance)
+
+    if is_got(right):
         return []
 
     def gives(value: float | None) -> bool:
         wrong = value is not None and not _same(value, right, known.tolerance)
-        return wrong and _same(number, value, known.tolerance)
+        return wrong and is_got(value)
 
     slips = [(slip, factor) for slip in known.slips if (factor := slip.factor(given)) is not None]
     single = [Match(way.name, way.hint) for way in known.ways if gives(way.value(given))]

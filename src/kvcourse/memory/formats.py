@@ -103,5 +103,5 @@ def parse_storage(dtype: "Storage | Format | str") -> Storage:
         return dtype
     if isinstance(dtype, Format):
         return Storage(dtype, dtype)
-    key, _, value = str(dtype).partition("/")
-    return Storage(parse_format(key), parse_format(value or key))
+    key, slash, value = str(dtype).partition("/")
+    return Storage(parse_format(key), parse_format(value if slash else key))

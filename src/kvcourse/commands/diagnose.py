@@ -1,0 +1,109 @@
+"""`kvcourse diagnose MODEL --got "1.6 GB" --tokens 2048`: which known mistake gives somebody's figure?
+
+The mistakes are those that the exercises' hints know (`kvcourse.checks.catalog`).
+"""
+
+import argparse
+import re
+from dataclasses import dataclass
+
+from kvcourse.checks.mistakes import Match, diagnose, right_value
+from kvcourse.commands.subject import Subject, add_lengths, add_model, find
+from kvcourse.errors import UserError
+from kvcourse.memory import FullAttention, Storage, parse_storage
+from kvcourse.units import both, parse_size
+
+_UNITS = {"": "B", "b": "B", "byte": "B", "bytes": "B",
+          "kib": "KiB", "mib": "MiB", "gib": "GiB", "tib": "TiB",
+          "kb": "kB", "mb": "MB", "gb": "GB", "tb": "TB"}  # fmt: skip
+_FIGURE = re.compile(r"\s*([0-9]{1,18}(?:\.([0-9]{1,12}))?)\s*([A-Za-z]+)?\s*(?:(?:/|per)\s*(token))?\s*")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Somebody's number in its unit. `within`: half of its last printed digit."""
+
+    number: float
+    unit: str
+    within: float
+    per_token: bool
+
+    @classmethod
+    def parse(cls, text: str) -> "Figure":
+        """ "1.6 GB", "512 KiB/token" or "819200". Raises UnitError for a unit without one meaning."""
+        found = _FIGURE.fullmatch(text.replace(",", ""))
+        number, decimals, unit, per_token = found.groups() if found else (text, None, None, None)
+        parse_size(f"{number} {unit or ''}")  # raises for what is no size or has no single meaning
+        within = 0.5 * 10.0 ** -len(decimals or "")
+        return cls(float(number), _UNITS[(unit or "").lower()], within, per_token is not None)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument("--got", metavar="FIGURE", required=True, help='such as "1.6 GB" or "512 KiB/token"')
+    add_lengths(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    figure = Figure.parse(args.got)
+    subject = find(args.model)
+    storage = parse_storage(args.dtype or subject.model.dtype or "fp16")
+    if figure.per_token:
+        args.tokens, args.batch = 1, 1
+    if not args.tokens or not args.batch:
+        raise UserError(
+            "a figure for how many tokens? Give --tokens (1 for one token) and a --batch of 1 or more."
+        )
+    inputs = shape(subject, storage) | {"tokens": args.tokens, "batch": args.batch, "unit": figure.unit}
+    size = subject.model.bytes(args.tokens, args.batch, storage)
+    print(f"{subject.name}, {_asked(args)} in {storage.name}: {size:,} bytes = {both(size)}.")
+    right = right_value("kv_bytes", **inputs)
+    if abs(figure.number - right) <= max(figure.within, 0.005 * right):
+        print(f"{args.got.strip()} is right.")
+        return 0
+    print(
+        "\n".join(
+            _explained(
+                args.got.strip(),
+                figure,
+                right,
+                diagnose("kv_bytes", figure.number, within=figure.within, **inputs),
+            )
+        )
+    )
+    return 1
+
+
+def shape(subject: Subject, storage: Storage) -> dict:
+    """What the catalog of mistakes asks for, from a model whose layers are all alike."""
+    layer = subject.model.layers[0]
+    alike = len(subject.model.groups()) == 1 and isinstance(layer, FullAttention) and layer.value_dim is None
+    if not alike or storage.key != storage.value:
+        what = "layers" if not alike else "formats of keys and values"
+        raise UserError(
+            f"{subject.name} has {what} of more than one kind; mistakes are known only for one kind."
+        )
+    facts = {fact.name: fact.value for fact in subject.model.facts}
+    return {
+        "num_layers": len(subject.model.layers),
+        "num_kv_heads": layer.kv_heads,
+        "head_dim": layer.head_dim,
+        "dtype_bytes": storage.key.bits_per_element / 8,
+        "num_heads": facts.get("num_heads"),
+        "hidden_size": facts.get("hidden_size"),
+    }
+
+
+def _asked(args: argparse.Namespace) -> str:
+    tokens = "one token" if args.tokens == 1 else f"{args.tokens:,} tokens"
+    return tokens if args.batch == 1 else f"{args.batch:,} sequences of {tokens}"
+
+
+def _explained(text: str, figure: Figure, right: float, matches: list[Match]) -> list[str]:
+    factor = figure.number / right
+    lines = [f"{text} is {factor:.3g} times that."]
+    if not matches:
+        return [*lines, "No known mistake gives it."]
+    several = "" if len(matches) == 1 else f" ({len(matches)} give it, so it may be any of them)"
+    lines.append(f"What gives it{several}:")
+    return lines + [f"  - {match.name}. {match.hint}" for match in matches]

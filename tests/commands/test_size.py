@@ -1,0 +1,192 @@
+"""`kvcourse size`: the lesson's figures, every form of output, every kind of bad input, and no torch."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kvcourse import cli
+
+LLAMA = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64,
+         "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 512}  # fmt: skip
+
+
+def run(capsys, *args) -> tuple[int, str, str]:
+    status = cli.main(["size", *map(str, args)])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def as_json(capsys, *args) -> dict:
+    status, out, err = run(capsys, *args, "--json")
+    assert (status, err) == (0, "")
+    return json.loads(out)
+
+
+def config(folder, **fields):
+    path = folder / "config.json"
+    path.write_text(json.dumps(LLAMA | fields))
+    return path
+
+
+# ---- right answers -------------------------------------------------------------------------------
+
+
+def test_the_lessons_figures(capsys):
+    """512 KiB a token, 2 GiB a sequence, 32 GiB for 16; the 7th passes the 12.55 GiB of weights."""
+    sizes = as_json(capsys, "Llama-2-7B", "--tokens", "4,096", "--batch", 16, "--dtype", "fp16")
+    assert (sizes["bytes_per_token"], sizes["bytes_per_sequence"], sizes["bytes"]) == (2**19, 2**31, 2**35)
+    assert (sizes["parameters"], sizes["weight_bytes"]) == (6_738_415_616, 13_476_831_232)
+    assert (sizes["sequences_to_exceed_weights"], sizes["tokens_to_reach_weights"]) == (7, 25_706)
+    _, table, _ = run(capsys, "Llama-2-7B", "--tokens", 4096, "--batch", 16)
+    sizes = ("512.00 KiB", "524.29 kB", "2.00 GiB", "2.15 GB", "32.00 GiB", "34.36 GB", "12.55 GiB")
+    for shown in (*sizes, "sequence number 7"):
+        assert shown in table
+
+
+def test_practice_2(capsys):
+    """40 layers of 5,120 in fp16 at 2,048 tokens: 1,677,721,600 bytes."""
+    assert as_json(capsys, "OPT-13B", "--tokens", 2048)["bytes"] == 1_677_721_600
+
+
+def test_without_tokens_the_longest_context_counts(capsys):
+    assert as_json(capsys, "Llama-3.1-8B")["tokens"] == 131_072
+    assert as_json(capsys, "Llama-3.1-8B")["bytes"] == 16 * 2**30
+
+
+def test_a_file_and_its_folder_are_the_same_model(capsys, tmp_path):
+    path = config(tmp_path)
+    file, folder = as_json(capsys, path), as_json(capsys, tmp_path)
+    assert file == folder
+    assert file["bytes"] == 2 * 2 * 64 * 2 * 512 and file["model"] == str(path)
+    assert file["parameters"] == 100 * 64 * 2 + 2 * (4 * 64 * 64 + 3 * 64 * 128 + 2 * 64) + 64
+
+
+def test_windows_show_what_a_token_adds_before_and_after(capsys):
+    sizes = as_json(capsys, "Gemma-3-27B", "--tokens", 131_072)
+    assert sizes["bytes_per_token"] == 62 * 2 * 16 * 128 * 2
+    assert sizes["bytes_per_token_after"] == 10 * 2 * 16 * 128 * 2
+    assert sizes["bytes"] == 11_173_625_856 and sizes["tokens_to_reach_weights"] is None
+    assert "each token after 131,072" in run(capsys, "Gemma-3-27B", "--tokens", 131_072)[1]
+
+
+def test_devices_hold_their_share(capsys):
+    whole, each = as_json(capsys, "Qwen3-32B"), as_json(capsys, "Qwen3-32B", "--tp", 2)
+    assert whole["bytes"] == 2 * each["bytes"] and whole["weight_bytes"] == 2 * each["weight_bytes"]
+    assert "on each of 2 devices" in run(capsys, "Qwen3-32B", "--tp", 2)[1]
+
+
+def test_formats_of_keys_and_values(capsys):
+    sizes = as_json(capsys, "Qwen3-235B-A22B", "--tokens", 65_536, "--dtype", "q8_0/f16")
+    assert sizes["bytes"] == 9212 * 2**20
+    assert sizes["cache_dtype"] == {"keys": "q8_0", "values": "fp16"}
+
+
+def test_weights_have_their_own_dtype(capsys):
+    sizes = as_json(capsys, "Llama-3.1-8B", "--weights", "fp8", "--dtype", "fp32")
+    assert sizes["weight_bytes"] == 8_030_261_248
+    assert sizes["bytes_per_token"] == 2 * 131_072
+
+
+def test_unknown_parameters_are_said_and_may_be_given(capsys, tmp_path):
+    path = config(tmp_path, model_type="helium", num_key_value_heads=4, head_dim=16)
+    assert "give it with --params" in run(capsys, path)[1]
+    assert as_json(capsys, path)["weight_bytes"] is None
+    assert as_json(capsys, path, "--params", "1,000")["weight_bytes"] == 2000
+
+
+@pytest.mark.parametrize("empty", [("--tokens", 0), ("--batch", 0)])
+def test_nothing_takes_nothing(capsys, empty):
+    assert as_json(capsys, "GPT-2", *empty)["bytes"] == 0
+    for form in ((), ("--explain",)):
+        assert run(capsys, "GPT-2", *empty, *form)[0] == 0
+
+
+def test_explained_factors_multiply_to_the_answer(capsys):
+    _, out, _ = run(capsys, "Qwen2.5-7B", "--tokens", 100, "--explain")
+    factors = [line.split()[-1 if line.split()[0].isdigit() else 1] for line in out.splitlines()[1:6]]
+    product = 2
+    for line in out.splitlines()[2:6]:
+        product *= int(line.split()[1])
+    assert f"= {product:,} bytes a token" in out and product == 2 * 28 * 4 * 128 * 2
+    assert "num_key_value_heads" in out and "https://" in out and factors
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("Gemma-3-27B",), ("DeepSeek-V3",), ("Qwen3-32B", "--dtype", "q4_0/f16"), ("Qwen3-32B", "--tp", 16)],
+)
+def test_every_kind_is_explained(capsys, args):
+    status, out, err = run(capsys, *args, "--explain")
+    assert (status, err) == (0, "")
+    assert f"= {as_json(capsys, *args)['bytes_per_sequence']:,} bytes a sequence" in out
+
+
+def test_the_list_names_every_model(capsys):
+    from kvcourse import registry
+
+    status, out, _ = run(capsys, "--list")
+    assert status == 0 and len(out.splitlines()) == len(registry.models())
+
+
+# ---- bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [({"num_hidden_layers": None}, "num_hidden_layers"), ({"num_hidden_layers": -2}, "num_hidden_layers"),
+     ({"num_attention_heads": "4"}, "num_attention_heads"), ({"num_key_value_heads": 3},
+     "num_key_value_heads"),
+     ({"hidden_size": 0}, "hidden_size"), ({"head_dim": 10**12}, "head_dim"), ({"model_type": "novel"},
+     "model_type"),
+     ({"model_type": None}, "model_type"), ({"kv_lora_rank": 512}, "kv_lora_rank"), ({"vocab_size": -1},
+     "vocab_size"),
+     ({"sliding_window": 9}, "sliding_window"), ({"max_position_embeddings": "many"},
+     "max_position_embeddings")],
+)  # fmt: skip
+def test_bad_configurations_name_the_field(capsys, tmp_path, fields, named):
+    status, out, err = run(capsys, config(tmp_path, **fields))
+    if named == "vocab_size":  # the cache does not rest on it; the parameters do
+        assert status == 0 and "--params" in out
+        return
+    assert (status, out) == (2, "")
+    assert named in err and len(err.splitlines()) == 1 and err.startswith("kvcourse size: ")
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"7", b"{", b"\xff\xfe", b"null", b'"llama"', b"[" * 10_000])
+def test_files_that_are_no_configuration(capsys, tmp_path, content):
+    path = tmp_path / "config.json"
+    path.write_bytes(content)
+    status, out, err = run(capsys, path)
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [([], "which model"), (["Llama-9-7B"], "nearest names"), (["absent.json"], "absent.json"), ([""], "name"),
+     (["\x00"], "no published model"), (["a" * 5000], "no published model"),
+     (["GPT-2", "--dtype", "fp12"], "fp12"), (["GPT-2", "--dtype", "fp16/"], "''"),
+     (["GPT-2", "--weights", "x"], "x"), (["Qwen3-32B", "--tp", "3"], "8 KV heads cannot be split over 3"),
+     (["GPT-2", "--tp", "0"], "ranks is 0")],
+)  # fmt: skip
+def test_bad_arguments_are_one_sentence(capsys, args, named):
+    status, out, err = run(capsys, *args)
+    assert (status, out) == (2, "") and named in err and len(err.splitlines()) == 1 and len(err) < 700
+
+
+@pytest.mark.parametrize(
+    "args", [("--tokens", "-1"), ("--tokens", "4k"), ("--batch", "1.5"), ("--tokens", "9" * 20)]
+)
+def test_numbers_that_are_no_count(capsys, args):
+    with pytest.raises(SystemExit) as stopped:
+        run(capsys, "GPT-2", *args)
+    assert stopped.value.code == 2
+    assert args[1][:10] in capsys.readouterr().err
+
+
+def test_no_torch_is_loaded():
+    call = "from kvcourse.cli import main; main(['size', 'Llama-2-7B'])"
+    code = f"import sys; {call}; sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0 and "512.00 KiB" in done.stdout
