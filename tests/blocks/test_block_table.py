@@ -1,0 +1,78 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kvcourse.blocks import BlockError, BlockTable, TableError, blocks_for, last_block_tokens, unused_slots
+
+
+@pytest.mark.parametrize(
+    ("num_tokens", "blocks", "in_last"), [(0, 0, 0), (1, 1, 1), (3, 1, 3), (4, 1, 4), (5, 2, 1), (8, 2, 4)]
+)
+def test_blocks_at_the_boundaries(num_tokens, blocks, in_last):
+    assert blocks_for(num_tokens, 4) == blocks
+    assert last_block_tokens(num_tokens, 4) == in_last
+
+
+def test_each_sequence_wastes_less_than_a_block():
+    assert unused_slots([1, 4, 5, 8], 4) == 3 + 0 + 3 + 0
+    assert unused_slots([17], 16) == 15
+    assert unused_slots([], 16) == 0
+    assert unused_slots([5, 9], 1) == 0
+
+
+def test_the_table_and_not_the_position_says_which_block():
+    table = BlockTable(4, [7, 2, 5], 10)
+    assert [table.locate(position) for position in (0, 3, 4, 9)] == [(7, 0), (7, 3), (2, 0), (5, 1)]
+    assert table.slot(4) == 2 * 4
+    assert table.slot_mapping() == [28, 29, 30, 31, 8, 9, 10, 11, 20, 21]
+    assert table.slot_mapping(3, 5) == [31, 8]
+    assert table.slot_mapping(10) == []
+
+
+@settings(deadline=None)
+@given(st.permutations(range(6)), st.integers(1, 5), st.data())
+def test_slots_of_a_table_are_distinct_and_in_its_blocks(blocks, block_size, data):
+    num_tokens = data.draw(st.integers(0, 6 * block_size))
+    table = BlockTable(block_size, list(blocks)[: blocks_for(num_tokens, block_size)], num_tokens)
+    table.check(6)
+    slots = table.slot_mapping()
+    assert len(set(slots)) == num_tokens
+    assert [(slot // block_size, slot % block_size) for slot in slots] == [
+        table.locate(position) for position in range(num_tokens)
+    ]
+
+
+@pytest.mark.parametrize("position", [-1, 10, 12])
+def test_a_position_past_the_tokens_is_refused(position):
+    table = BlockTable(4, [7, 2, 5], 10)
+    for look_up in (table.locate, table.slot):
+        with pytest.raises(TableError, match=f"position {position} "):
+            look_up(position)
+    with pytest.raises(TableError):
+        table.slot_mapping(position, position + 1)
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (BlockTable(4, [0, 8], 5), r"\[8\]"),
+        (BlockTable(4, [-1, 2], 5), r"\[-1\]"),
+        (BlockTable(4, [1, 2], 4), "take 1 blocks; the table has 2"),
+        (BlockTable(4, [1, 2], 9), "take 3 blocks; the table has 2"),
+        (BlockTable(4, [1], 0), "take 0 blocks"),
+        (BlockTable(4, [2, 2], 8), "twice"),
+        (BlockTable(4, [], -1), "number of tokens"),
+        (BlockTable(0, [], 0), "block size"),
+        (BlockTable(4, ["a"], 1), "whole numbers"),
+        (BlockTable(4, None, 1), "whole numbers"),
+        (BlockTable("4", [1], 1), "block size"),
+    ],
+)
+def test_a_table_that_points_outside_or_disagrees_with_its_length_is_refused(table, says):
+    with pytest.raises(BlockError, match=says):
+        table.check(8)
+
+
+def test_a_good_table_passes():
+    BlockTable(4, [7, 0], 8).check(8)
+    BlockTable(4, [], 0).check(8)
