@@ -115,6 +115,11 @@ def test_numbers_in_a_table(value, text):
     assert repr(viz.table(["n"], [[value]])) == f"n\n{text}"
 
 
+def test_a_corner_cell_is_no_heading():
+    page = viz.table(["", "rows"], [["with a cache", 79]])._repr_html_()
+    assert '<tr><td></td><th scope="col" class="kv-num">rows</th></tr>' in page
+
+
 def test_an_empty_table_and_a_short_row():
     assert "<tbody></tbody>" in viz.table(["a"], [])._repr_html_()
     with pytest.raises(UserError, match="row 2: expected 2 cells as in the header, got 1"):

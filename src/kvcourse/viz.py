@@ -103,19 +103,22 @@ class _Table:
     def _repr_html_(self) -> str:
         numeric = [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.header))]
 
-        def cells(row, tag):
-            sides = [' class="kv-num"' if is_numeric else "" for is_numeric in numeric]
-            scope = ' scope="col"' if tag == "th" else ""
-            return "".join(
-                f"<{tag}{scope}{side}>{html.escape(_text(cell))}</{tag}>"
-                for cell, side in zip(row, sides, strict=True)
-            )
+        def cells(row, heads):
+            pieces = []
+            for cell, is_numeric in zip(row, numeric, strict=True):
+                text = html.escape(_text(cell))
+                tag, scope = (
+                    ("th", ' scope="col"') if heads and text else ("td", "")
+                )  # a corner heads nothing
+                side = ' class="kv-num"' if is_numeric else ""
+                pieces.append(f"<{tag}{scope}{side}>{text}</{tag}>")
+            return "".join(pieces)
 
         caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
-        body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in self.rows)
+        body = "".join(f"<tr>{cells(row, heads=False)}</tr>" for row in self.rows)
         return (
             f'<div class="kv-scroll kv-table"><table>{caption}'
-            f"<thead><tr>{cells(self.header, 'th')}</tr></thead><tbody>{body}</tbody></table></div>"
+            f"<thead><tr>{cells(self.header, heads=True)}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 
 

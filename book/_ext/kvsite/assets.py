@@ -1,7 +1,6 @@
 """Scripts, styles, icons: ours put together, the theme's that fetch from elsewhere or weigh much dropped."""
 
 import re
-import shutil
 from pathlib import Path
 
 from kvcourse.widgets.host import HERE as WIDGETS
@@ -26,8 +25,7 @@ def as_classic_script(module: str, name: str) -> str:
 def _put_together(app, config) -> None:
     """Write the widgets, the host behind them, as one script, and their styles, into a static folder."""
     folder = Path(app.outdir).parent / ".static"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     modules = sorted(WIDGETS.glob("*.js"))
     parts = [as_classic_script(path.read_text(encoding="utf-8"), path.stem) for path in modules]
     host = (Path(app.srcdir) / "book/_static/site-host.js").read_text(encoding="utf-8")
@@ -53,6 +51,7 @@ def _lighten(app, exception) -> None:
     static = Path(app.outdir) / "_static"
     for unwanted in (*static.rglob("*.map"), *(static / name for name in UNWANTED)):
         unwanted.unlink(missing_ok=True)
+    (static / "webpack-macros.html").unlink(missing_ok=True)  # a template, not a page
     # 1.5 MB that draw the icons a second time: the theme's style sheet has them as a web font.
     (static / "scripts/fontawesome.js").unlink(missing_ok=True)
     icons.shrink(Path(app.outdir))

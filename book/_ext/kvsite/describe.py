@@ -1,5 +1,6 @@
 """What search engines and link previews read: a plain description of each page, and a complete sitemap."""
 
+import logging
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -32,7 +33,7 @@ def _plain(node: nodes.Node) -> str:
 
 
 def _write_sitemap(app, exception) -> None:
-    """List every page; from the pages written in this build alone, a warm build would list three."""
+    """List every page of the book."""
     if exception is not None or app.builder.format != "html":
         return
     base = app.config.html_baseurl.rstrip("/")
@@ -45,5 +46,6 @@ def _write_sitemap(app, exception) -> None:
 
 
 def setup(app) -> None:
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # the cards' font has no bold
     opengraph.get_description = description  # its own takes the first 200 characters, raw LaTeX included
     app.connect("build-finished", _write_sitemap)

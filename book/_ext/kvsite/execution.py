@@ -1,12 +1,15 @@
-"""How the cells run: static widgets, a cache that knows our sources, no build that forgets its warnings."""
+"""How the cells run: widgets for a static page, a cache that knows our sources, notebooks to download."""
 
 import dataclasses
+import functools
 import hashlib
 import os
 import shutil
 from importlib.metadata import version
 from pathlib import Path
 
+import nbformat
+from jupyter_cache.executors import utils as executors
 from myst_nb.core import read
 
 from kvcourse.widgets import STATIC_ENV
@@ -42,10 +45,15 @@ def _place_cache(app, config) -> None:
     config.nb_execution_cache_path = str(caches / cache_key(Path(app.srcdir)))
 
 
-def _forget_pages_with_warnings(app, exception) -> None:
-    """Make the next build read every page again if this one warned, or it would pass without a word."""
-    if exception is not None or app._warncount:
-        (Path(app.doctreedir) / "environment.pickle").unlink(missing_ok=True)
+def _number_cells(app, exception) -> None:
+    """Give the cells of notebooks to download the same ids at every build; they come with random ones."""
+    if exception is not None:
+        return
+    for path in (Path(app.outdir) / "_downloads").rglob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        for number, cell in enumerate(notebook.cells, start=1):
+            cell["id"] = f"cell-{number}"
+        nbformat.write(notebook, path)
 
 
 def _find_cells_without_tick_boxes() -> None:
@@ -60,8 +68,15 @@ def _find_cells_without_tick_boxes() -> None:
     read.create_md_parser = create_without
 
 
+def _start_kernels_quietly() -> None:
+    """ipykernel 7 warns at every start that a local kernel talks over TCP; errors are still shown."""
+    quiet = ["--IPKernelApp.log_level=ERROR"]
+    executors.executenb = functools.partial(executors.executenb, extra_arguments=quiet)
+
+
 def setup(app) -> None:
+    _start_kernels_quietly()
     _find_cells_without_tick_boxes()
     os.environ[STATIC_ENV] = "1"  # the kernels inherit it
     app.connect("config-inited", _place_cache, priority=1)  # before myst-nb reads the path
-    app.connect("build-finished", _forget_pages_with_warnings)
+    app.connect("build-finished", _number_cells)

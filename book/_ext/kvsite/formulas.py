@@ -22,6 +22,9 @@ def node_binary() -> str:
 
 def setup(app) -> None:
     katex.NODEJS_BINARY = node_binary()
+    katex.KATEX_DEFAULT_OPTIONS["throwOnError"] = (
+        True  # else a wrong formula is shown in red, and nobody is told
+    )
     katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60.0
     # Version 0.9.11 may connect between the server's bind() and listen(); its TCP path tries again.
     katex.KaTeXServer.start_server_process = katex.KaTeXServer.start_network_socket

@@ -22,12 +22,15 @@ REPLACEMENTS = (
     ('class="onlyprint">\n    <h1></h1>', 'class="onlyprint">'),
 )
 ICON_SCRIPT = re.compile(r"<script[^>]*scripts/fontawesome\.js[^>]*></script>\n?")
+# empty-table-header: a corner that heads nothing.
+EMPTY_HEAD = re.compile(r'<th class="([^"]*)"><p></p></th>')
 
 
 def repaired(page: str) -> str:
     """Return the page's HTML with every repair made; made twice, it changes nothing more."""
     for wrong, right in REPLACEMENTS:
         page = page.replace(wrong, right)
+    page = EMPTY_HEAD.sub(r'<td class="\1"></td>', page)
     return ICON_SCRIPT.sub("", page)
 
 

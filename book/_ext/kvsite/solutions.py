@@ -16,12 +16,13 @@ from kvcourse.course.regions import MARKER
 from kvcourse.course.source import read_source, source_text
 from kvcourse.errors import UserError
 
-HEADING = re.compile(r"^##+ +(.+?) *$", re.MULTILINE)
+HEADING = re.compile(r"^## +(.+?) *$", re.MULTILINE)
+WHY = "why"  # tag of an instructor's text cell that no release holds: why the usual wrong answer fails
 
 
 @dataclass
 class Problem:
-    """A problem's id (q1), title, answer as (language, source) in order, and the text on wrong answers."""
+    """A problem's id (q1), title, answer as (cell type, source) in order, and text on the usual wrong one."""
 
     name: str
     title: str
@@ -30,21 +31,19 @@ class Problem:
 
 
 def read_problems(notebook) -> list[Problem]:
-    """Return the problems of an assignment's source notebook that have a solution cell, in order."""
-    problems: dict[str, Problem] = {}
-    title = ""
+    """Return the problems of an assignment's source notebook, in order, as far as they have a solution."""
+    problems: list[Problem] = []
     for cell in notebook.cells:
         meta = cell.metadata.get("nbgrader", {})
-        if cell.cell_type == "markdown" and (found := HEADING.findall(cell.source)):
-            title = found[-1]
-        if not meta.get("solution"):
-            continue
-        name = meta["grade_id"].partition("-")[0]
-        problem = problems.setdefault(name, Problem(name, title))
-        lines = [line for line in cell.source.split("\n") if not MARKER.search(line)]
-        language = "python" if cell.cell_type == "code" else "markdown"
-        problem.answer.append((language, "\n".join(lines).strip("\n")))
-    return list(problems.values())
+        name = meta.get("grade_id", "").partition("-")[0]
+        if cell.cell_type == "markdown" and meta and (title := HEADING.search(cell.source)):
+            problems.append(Problem(name, title[1]))
+        elif meta.get("solution") and problems:
+            lines = [line for line in cell.source.split("\n") if not MARKER.search(line)]
+            problems[-1].answer.append((cell.cell_type, "\n".join(lines).strip("\n")))
+        elif WHY in cell.metadata.get("tags", []) and problems:
+            problems[-1].why.append(cell.source)
+    return [problem for problem in problems if problem.answer]
 
 
 class details(nodes.General, nodes.Element):
@@ -79,24 +78,23 @@ class AssignmentSolutions(SphinxDirective):
         return [self._section(problem, str(path)) for problem in read_problems(notebook)]
 
     def _section(self, problem: Problem, path: str) -> nodes.section:
-        section = nodes.section(ids=[f"solution-{problem.name}"], names=[f"solution-{problem.name}"])
-        section += nodes.title("", problem.title)
+        name = f"solution-{problem.name}"
+        section = nodes.section("", nodes.title("", problem.title), ids=[name], names=[name])
         answer = [
-            self._code(source, language) if language == "python" else self._text(source, path)
-            for language, source in problem.answer
+            self._code(source) if kind == "code" else self._text(source, path)
+            for kind, source in problem.answer
         ]
         section += self._fold("Show the solution", answer)
         if problem.why:
-            section += self._fold(
-                "Why the usual wrong answer fails", [self._text(text, path) for text in problem.why]
-            )
+            why = [self._text(text, path) for text in problem.why]
+            section += self._fold("Why the usual wrong answer fails", why)
         return section
 
     def _fold(self, label: str, content: list[nodes.Node]) -> details:
         return details("", summary("", "", nodes.Text(label)), *content)
 
-    def _code(self, source: str, language: str) -> nodes.literal_block:
-        return nodes.literal_block(source, source, language=language)
+    def _code(self, source: str) -> nodes.literal_block:
+        return nodes.literal_block(source, source, language="python")
 
     def _text(self, source: str, path: str) -> nodes.container:
         container = nodes.container()

@@ -105,7 +105,7 @@ function panel(title) {
 function counterTable() {
   const cells = {};
   const body = node("tbody");
-  for (const [what, words] of [["rows", "Rows projected"], ["pairs", "Score pairs"]]) {
+  for (const [what, words] of [["rows", "Rows projected"], ["pairs", "Score pairs per head"]]) {
     for (const [when, span] of [["step", "this step"], ["total", "so far"]]) {
       const head = node("th", { scope: "row", textContent: `${words}, ${span}` });
       const row = node("tr", {}, head);
