@@ -4,7 +4,7 @@ A wrong number is often a fingerprint: 80 where 79 is right is `prompt + new`. `
 known mistake would give for the same inputs and names every one that fits, with a nudge and never the answer.
 When no single mistake fits, two factors at once are tried (bits for bytes *and* query heads for KV heads).
 
-The mistakes themselves are in `catalog.py`.
+The mistakes themselves are in the folder `catalog`, by quantity.
 """
 
 import math

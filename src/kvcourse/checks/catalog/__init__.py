@@ -1,0 +1,14 @@
+"""Known mistakes by quantity: what each gives, and the nudge it earns. No nudge contains the right formula.
+
+A way or a slip answers None where an input it needs was not given. They come from wrong answers in public
+issues and tutorials, and from the assignments' answer banks.
+"""
+
+from kvcourse.checks.catalog.flops import CROSSOVER, FLOPS, matmul_params
+from kvcourse.checks.catalog.generation import CHAT, LENGTH, PAIRS, ROWS
+from kvcourse.checks.catalog.kinds import Quantity, Slip, Way
+from kvcourse.checks.catalog.memory import BYTES
+
+QUANTITIES = {known.name: known for known in (ROWS, PAIRS, LENGTH, CHAT, FLOPS, CROSSOVER, BYTES)}
+
+__all__ = ["QUANTITIES", "Quantity", "Slip", "Way", "matmul_params"]

@@ -1,0 +1,98 @@
+"""Assignment 1 under any class seed: the reference passes, no score depends on the seed; the bank is rich.
+
+Cells run here in one process and without a kernel; `tests/answer_bank.py` runs them under nbgrader.
+"""
+
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+
+from kvcourse.checks import markers
+from kvcourse.course.bank import filled_in, read_bank, reference_sources
+from kvcourse.course.source import read_source
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = read_source(ROOT / "solutions" / "a1-decoding" / "a1-decoding.md")
+BANK = read_bank(ROOT / "tests" / "answers" / "a1-decoding", SOURCE)
+
+
+class Sources(markers.Plain):
+    """The markers of one process, with the text of the cells run so far."""
+
+    def __init__(self):
+        self.cells = []
+
+    def source(self, name):
+        found = [text for cell in self.cells if (text := markers.definition(cell, name))]
+        return found[-1] if found else ""
+
+
+def run(notebook, problem=None):
+    """Points of each test cell, and what it printed or raised."""
+    names, points, said = {"__name__": "__main__"}, {}, {}
+    kept = Sources()
+    with markers.use(kept):
+        for cell in notebook.cells:
+            meta = cell.metadata.get("nbgrader", {})
+            grade_id = meta.get("grade_id", "")
+            if cell.cell_type != "code" or (problem and grade_id.partition("-")[0] not in (problem, "setup")):
+                continue
+            out, err = io.StringIO(), io.StringIO()
+            failed = ""
+            try:
+                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                    exec(compile(cell.source, grade_id, "exec"), names)
+            except Exception as error:
+                failed = f"{type(error).__name__}: {error}"
+            kept.cells.append(cell.source)
+            if meta.get("grade") and not meta["solution"]:
+                scored = cell.source.rstrip().endswith("\nscore")
+                points[grade_id] = (
+                    0 if failed or err.getvalue() else names["score"] if scored else meta["points"]
+                )
+                said[grade_id] = out.getvalue() + failed + err.getvalue()
+    return points, said
+
+
+@pytest.mark.parametrize("seed", ["answer bank", "spring", pytest.param("autumn", marks=pytest.mark.full)])
+def test_reference_gets_every_point(monkeypatch, seed):
+    monkeypatch.setenv("KVCOURSE_CLASS_SEED", seed)
+    points, said = run(SOURCE)
+    assert sum(points.values()) == 38, {name: said[name] for name in points if "pass" not in said[name]}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(20))
+def test_wrong_answers_get_their_points_under_other_seeds(monkeypatch, seed):
+    """Nobody is lucky or unlucky: a class's seed changes no score. Each seed tries a quarter of the bank."""
+    monkeypatch.setenv("KVCOURSE_CLASS_SEED", f"class {seed}")
+    for name, answers in BANK.answers.items():
+        for answer in answers[seed % 4 :: 4]:
+            points, said = run(filled_in(SOURCE, answer.sources), name)
+            worth = BANK.problems[name].by_machine
+            wanted = {cell: answer.points.get(cell, 0) for cell in worth} if answer.kind == "wrong" else worth
+            assert points == wanted, (str(answer), said)
+
+
+def test_bank_has_enough_of_each_kind():
+    assert len(BANK.problems) == 9 and sum(sum(p.by_machine.values()) for p in BANK.problems.values()) == 38
+    for name, answers in BANK.answers.items():
+        kinds = [answer.kind for answer in answers]
+        wrong = [answer for answer in answers if answer.kind == "wrong"]
+        assert kinds.count("right") >= 2 and len(wrong) >= 5, name
+        assert any(answer.title.startswith("cheat") for answer in wrong), name
+        assert all(answer.hints for answer in wrong), [str(answer) for answer in wrong if not answer.hints]
+
+
+def test_no_cheat_wins_a_point():
+    for answers in BANK.answers.values():
+        for answer in answers:
+            if answer.title.startswith("cheat"):
+                assert not any(answer.points.values()), str(answer)
+
+
+def test_reference_cells_are_those_of_the_source():
+    assert set(reference_sources(SOURCE)) == {"q1-sentence", "q1", "q2", "q3", "q4", "q5", "q6", "q7-attend",
+                                              "q7-class", "q8", "q9-positions", "q9-last"}  # fmt: skip
