@@ -26,6 +26,7 @@ def test_without_the_file_a_tiny_model_comes_and_one_sentence_says_so(tmp_path, 
     text = "naïve: 3 €"
     ids = tokenizer.encode(text)
     assert tokenizer.decode(ids) == text
+    assert tokenizer.decode([65, 7, 255, 10]) == "A\ufffd\ufffd\n"  # what a random model says can be printed
     assert max(tokenizer.chat(text)) < model.config.vocab_size
     assert len(model.generate(ids, 3)) == 3
 

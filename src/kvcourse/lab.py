@@ -27,7 +27,8 @@ class ByteTokenizer:
         return list(text.encode("utf-8"))
 
     def decode(self, ids: list[int]) -> str:
-        return bytes(ids).decode("utf-8", errors="replace")
+        text = bytes(ids).decode("utf-8", errors="replace")
+        return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
     def chat(self, user_text: str) -> list[int]:
         return self.encode(user_text)
