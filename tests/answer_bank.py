@@ -101,8 +101,10 @@ def compare(problem: Problem, answer: Answer | None, cells: dict[str, CellScore]
         wanted = 0.0 if answer is None else answer.points.get(name, 0.0) if answer.kind == "wrong" else worth
         got = cells[name].points if name in cells else None
         if got is None or abs(got - wanted) > 1e-9:
+            gets = "nothing" if got is None else f"{got:g}"
+            said = first_line(cells[name].output) if got is not None and got < wanted else ""
             faults.append(
-                f"{name} got {'nothing' if got is None else f'{got:g}'}, must get {wanted:g} of {worth:g}"
+                f"{name} got {gets}, must get {wanted:g} of {worth:g}{said and f'; it says {said}'}"
             )
     for name in problem.by_hand:
         if answer is not None and not (name in cells and cells[name].needs_manual):
@@ -113,6 +115,11 @@ def compare(problem: Problem, answer: Answer | None, cells: dict[str, CellScore]
         said = flat("\n".join(cells[name].output for name in problem.visible if name in cells))
         faults += [f"no visible check says '{hint}'" for hint in answer.hints if flat(hint) not in said]
     return faults, len(problem.by_machine) + len(problem.by_hand)
+
+
+def first_line(output: str) -> str:
+    """Return how a cell's output begins, to say why it gave fewer points than it must."""
+    return output.strip().split("\n")[0][:120]
 
 
 def flat(text: str) -> str:

@@ -111,6 +111,15 @@ def test_an_edit_that_spoils_the_assignment_is_not_written(course, in_lab):
     assert snapshot(course) == before
 
 
+def test_what_a_text_cannot_hold_is_refused(course, in_lab):
+    """A line of +++ would part the cell in two when the text is read again."""
+    in_lab(lambda notebook: notebook.cells[0].update(source="# A tiny assignment\n\n+++\n\nmore"))
+    before = snapshot(course)
+    with pytest.raises(CourseError, match="cell 1 of the notebook cannot be written as MyST text"):
+        to_text(course, "tiny")
+    assert snapshot(course) == before
+
+
 def test_a_notebook_that_is_none_is_one_sentence(course):
     release(course)
     (course / "solutions" / "tiny" / "tiny.ipynb").write_text("{")

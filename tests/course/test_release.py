@@ -53,7 +53,10 @@ def test_release_holds_stubs_and_visible_tests_and_nothing_secret(course):
 
 
 def test_stubs_name_methods_by_their_class(course, edit):
-    edit("def first(values):", "class Ends:\n    def first(self, values):")
+    edit(
+        "def first(values):",
+        "class Ends:\n    size = 2\n\n    def __init__(self): ...\n\n    def first(self, values):",
+    )
     edit("    return values[0] if values else None", "        return values[0] if values else None")
     edit(
         "    ### BEGIN SOLUTION\n        return values[0]",

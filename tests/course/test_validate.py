@@ -5,10 +5,11 @@ import sys
 
 import nbformat
 import pytest
+from course_files import REPO
 
 from kvcourse.course.authoring import release
 from kvcourse.course.bank import filled_in, reference_sources
-from kvcourse.course.source import read_source, source_text
+from kvcourse.course.source import assignments, read_source, source_text
 
 
 @pytest.fixture
@@ -57,6 +58,29 @@ def test_a_changed_check_is_named(course, validate):
     notebook = solved(course)
     next(c for c in notebook.cells if c.get("id") == "q1-visible").source = "pass"
     assert validate(notebook) == {"changed": [{"source": "pass"}]}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("assignment", assignments(REPO))
+def test_the_courses_own_releases_validate_when_solved_and_only_then(assignment, tmp_path, monkeypatch):
+    """Every check that a learner sees can be passed, and each visible one fails on what was released."""
+    from nbgrader.validator import Validator
+    from traitlets.config import PyFileConfigLoader
+
+    release = nbformat.read(REPO / "exercises" / assignment / f"{assignment}.ipynb", as_version=4)
+    source = read_source(source_text(REPO, assignment))
+    validator = Validator(config=PyFileConfigLoader("nbgrader_config.py", path=str(REPO)).load_config())
+    found = {}
+    for name, notebook in {
+        "solved": filled_in(release, reference_sources(source)),
+        "untouched": release,
+    }.items():
+        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
+        found[name] = validator.validate(str(tmp_path / f"{name}.ipynb"))
+    assert found["solved"] == {}
+    failed = {cell["source"] for cell in found["untouched"]["failed"]}
+    graded = [c for c in release.cells if c.metadata.get("nbgrader", {}).get("grade")]
+    assert failed == {c.source.strip() for c in graded if c.source.strip()}
 
 
 @pytest.mark.full

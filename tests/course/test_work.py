@@ -99,6 +99,18 @@ def test_a_lost_record_takes_work_on_the_same_version_for_work(root):
     assert "a newer release" in copy_work(root)[0]
 
 
+def test_without_a_record_only_another_release_counts_as_newer(root):
+    copy_work(root)
+    mine = root / "work" / "tiny" / "tiny.ipynb"
+    (root / "work" / ".copied.json").unlink()
+    newer = put_release(root, 2)
+    assert "a newer release lies beside it as tiny.new.ipynb" in copy_work(root)[0]
+    mine.write_bytes(newer)  # the learner took it
+    mine.with_name("tiny.new.ipynb").unlink()
+    mine.write_bytes(put_release(root, 3))  # and this one by hand
+    assert copy_work(root) == [] and sorted(p.name for p in mine.parent.iterdir()) == ["tiny.ipynb"]
+
+
 def test_chapters_become_notebooks_with_their_figures(root):
     book = root / "book"
     (book / "figures").mkdir(parents=True)

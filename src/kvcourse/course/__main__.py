@@ -27,6 +27,9 @@ def main(argv=None):
     except UserError as error:
         print(f"kvcourse.course {args.command}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read what we print has gone
+        sys.stdout = None
+        return 1
     except KeyboardInterrupt:
         print(
             f"kvcourse.course {args.command}: stopped; nothing half-written is left behind.", file=sys.stderr

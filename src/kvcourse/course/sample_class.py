@@ -214,7 +214,7 @@ def report(root: Path, roster: dict, scores: dict[str, dict[str, Graded]]) -> in
 
 
 def score_table(students: dict, graded: dict) -> list[str]:
-    """Return the lines of a table student x problem, with totals, what waits for a person, and the status."""
+    """Return the lines of a table student x problem: points, total, what waits for a person, status."""
     from kvcourse.course.bank import problem_of
 
     worth: dict[str, float] = {}
@@ -222,37 +222,26 @@ def score_table(students: dict, graded: dict) -> list[str]:
         for name, cell in result.cells.items():
             worth.setdefault(name, cell.worth)
     problems = sorted({problem_of(name) for name in worth}, key=lambda name: int(name[1:]))
-    most = {
-        problem: sum(points for name, points in worth.items() if problem_of(name) == problem)
-        for problem in problems
-    }
-    rows = [
-        [
-            "student",
-            *(f"{name} /{most[name]:g}" for name in problems),
-            f"total /{sum(most.values()):g}",
-            "status",
-        ]
-    ]
+    most = {p: sum(points for name, points in worth.items() if problem_of(name) == p) for p in problems}
+    numbers = [*(f"{p} /{most[p]:g}" for p in problems), f"total /{sum(most.values()):g}"]
+    rows = [["student", *numbers, "by hand", "status", "handed in"]]
     for student, entry in students.items():
-        result = graded[student]
+        result, note = graded[student], entry.get("note", "")
         if result.failed:
-            rows.append([student, *("-" for _ in problems), "-", "not graded: no notebook"])
+            rows.append([student, *("-" for _ in numbers), "", "not graded", note])
             continue
-        row, waits = [student], False
-        for problem in problems:
-            cells = [cell for name, cell in result.cells.items() if problem_of(name) == problem]
-            open_cells = any(cell.needs_manual for cell in cells)
-            waits |= open_cells
-            row.append(f"{sum(cell.points or 0 for cell in cells):g}{'*' if open_cells else ''}")
-        total = sum(cell.points or 0 for cell in result.cells.values())
-        state = "waits for a person (*)" if waits else "graded"
-        rows.append([*row, f"{total:g}", state + (f"; {entry['note']}" if "note" in entry else "")])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        points = {
+            p: [c.points or 0 for name, c in result.cells.items() if problem_of(name) == p] for p in problems
+        }
+        waiting = sum(cell.needs_manual for cell in result.cells.values())
+        scores = [f"{sum(points[p]):g}" for p in problems] + [f"{sum(map(sum, points.values())):g}"]
+        rows.append([student, *scores, f"{waiting} to do" if waiting else "", "graded", note])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = range(1, len(numbers) + 1)
     return [
         "  ".join(
-            cell.ljust(width) if column in (0, len(row) - 1) else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            text.rjust(width) if at in right else text.ljust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]
