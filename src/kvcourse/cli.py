@@ -6,6 +6,7 @@ answer without loading torch.
 
 import argparse
 import importlib
+import os
 import sys
 
 from kvcourse import __version__
@@ -15,6 +16,7 @@ COMMANDS = {
     "size": ("kvcourse.commands.size", "what a model's cache costs, beside its weights"),
     "diagnose": ("kvcourse.commands.diagnose", "which known mistake gives somebody's figure for a cache"),
     "model": ("kvcourse.commands.model", "fetch the course's model, verify it, say where it lies"),
+    "grade": ("kvcourse.commands.grade", "grade what was handed in: scores, notebooks, feedback, a report"),
     "hand-in": ("kvcourse.course.hand_in", "check your work on an assignment and zip it"),
 }
 
@@ -37,7 +39,12 @@ def main(argv: list[str] | None = None) -> int:
     chosen = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(chosen).parse_args(argv)
     try:
-        return importlib.import_module(COMMANDS[args.command][0]).run(args)
+        status = importlib.import_module(COMMANDS[args.command][0]).run(args)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever reads has gone, as in `kvcourse size --list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + 13
     except UserError as error:
         print(f"kvcourse {args.command}: {error}", file=sys.stderr)
         return 2

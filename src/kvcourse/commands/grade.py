@@ -1,0 +1,105 @@
+"""`kvcourse grade`: grade what is new or changed in submitted/, with student and tests in processes apart."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+MOST_ROWS = 60
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("assignment", nargs="*", help="which ones (default: all that were handed in)")
+    parser.add_argument(
+        "--root", type=Path, help="the course's folder (default: the one you are in, or above)"
+    )
+    parser.add_argument(
+        "--student", action="append", default=[], metavar="NAME", help="only this one (repeatable)"
+    )
+    parser.add_argument("--force", action="store_true", help="grade again what has not changed")
+    parser.add_argument(
+        "--level",
+        choices=("hardened", "basic"),
+        default="hardened",
+        help="isolation of the code handed in (default: hardened; never less than you ask for)",
+    )
+    parser.add_argument("--workers", type=int, default=0, help="submissions at once (default: one a core)")
+    parser.add_argument("--cell-seconds", type=float, default=30.0, help="limit for one cell (default: 30)")
+    parser.add_argument(
+        "--total-seconds", type=float, default=300.0, help="limit for one notebook (default: 300)"
+    )
+    parser.add_argument("--db", metavar="URL", help="the gradebook, where it is not the settings' one")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no table")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kvcourse.course.files import CourseError, find_root
+    from kvcourse.grading.assignment import open_course
+    from kvcourse.grading.course_run import Settings, grade_assignment
+    from kvcourse.grading.hand_ins import find_assignments
+    from kvcourse.grading.sandbox import statement
+
+    if args.cell_seconds <= 0 or args.total_seconds <= 0 or args.workers < 0:
+        raise CourseError("limits are seconds above 0, and workers a number from 1; 0 means one a core.")
+    course = open_course(find_root(args.root), args.db)
+    names = args.assignment or find_assignments(course)
+    if not names:
+        raise CourseError(
+            f"expected submissions in {course.folder('submitted')}, found none of an assignment."
+        )
+    workers = args.workers or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
+    settings = Settings(
+        args.level, args.force, workers, args.cell_seconds, args.total_seconds, tuple(args.student)
+    )
+    print(f"level: {statement(args.level)}")
+    needs_person = False
+    for name in names:
+        summary = grade_assignment(course, name, settings, _bar(name, args.quiet))
+        needs_person |= summary.needs_person
+        for line in [] if args.quiet else table(summary):
+            print(line)
+        print(_totals(summary, course.state / f"{name}.report.json"))
+    return 1 if needs_person else 0
+
+
+def table(summary) -> list[str]:
+    """A line a submission: all of a small class, else those that need a person."""
+    entries = summary.submissions
+    if len(entries) > MOST_ROWS:
+        entries = [entry for entry in entries if entry.needs_person][:MOST_ROWS]
+    lines = []
+    width = max((len(entry.student) for entry in entries), default=0)
+    for entry in entries:
+        score = f"{entry.points:g} of {entry.worth:g}" if entry.status == "graded" else "not graded"
+        notes = [problem.sentence for problem in entry.problems]
+        if entry.waits and entry.status == "graded":
+            notes.append("written answers wait for a person.")
+        lines.append(f"  {entry.student:{width}}  {score:>12}  {' '.join(notes)}".rstrip())
+    return lines
+
+
+def _totals(summary, report: Path) -> str:
+    entries = summary.submissions
+    fresh = sum(not entry.unchanged for entry in entries)
+    look = sum(entry.needs_person for entry in entries)
+    return (
+        f"{summary.assignment}: {len(entries)} submission{'s' * (len(entries) != 1)}, {fresh} graded now, "
+        f"{look} for a person to look at; report: {report}"
+    )
+
+
+def _bar(name: str, quiet: bool):
+    if quiet or not sys.stderr.isatty():
+        return lambda student, done, total: None
+    from tqdm import tqdm
+
+    bar = tqdm(desc=name, unit="submission", leave=False)
+
+    def progress(student: str, done: int, total: int) -> None:
+        bar.total = total
+        bar.set_postfix_str(student, refresh=False)
+        bar.update(done - bar.n)
+        if done == total:
+            bar.close()
+
+    return progress

@@ -1,0 +1,74 @@
+"""The autograded notebook: the instructor's structure, the student's answers, and what came of each cell."""
+
+import copy
+from typing import Any
+
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+
+from kvcourse.grading.outcome import CellOutcome
+from kvcourse.grading.plan import Plan, PlannedCell
+
+MAKERS = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
+
+
+def build_notebook(master: Any, plan: Plan, outcomes: dict[str, CellOutcome]) -> Any:
+    """Return the notebook as nbgrader's own steps would have left it after running every cell."""
+    metadata = copy.deepcopy({k: v for k, v in master.metadata.items() if k != "kvcourse"})
+    metadata["kvcourse"] = {
+        key: master.metadata["kvcourse"][key]
+        for key in ("assignment", "version")
+        if key in master.metadata.get("kvcourse", {})
+    }
+    notebook = new_notebook(metadata=metadata)
+    ran = 0
+    for number, planned in enumerate(plan.cells):
+        outcome = outcomes.get(planned.key)
+        ran += planned.runs is not None
+        notebook.cells.append(_cell(number, planned, outcome, ran))
+    return notebook
+
+
+def _cell(number: int, planned: PlannedCell, outcome: CellOutcome | None, ran: int) -> Any:
+    cell = MAKERS[planned.cell_type](planned.source, id=_cell_id(number, planned.key))
+    if planned.master is not None:
+        kept = {
+            k: v
+            for k, v in planned.master.metadata.items()
+            if k in ("nbgrader", "tags", "deletable", "editable")
+        }
+        cell.metadata.update(copy.deepcopy(kept))
+    if planned.cell_type == "code" and outcome is not None:
+        cell.execution_count = ran
+        cell.outputs = _outputs(planned, outcome, ran)
+        course = {"hidden_outputs": [i for i, flag in enumerate(outcome.hidden) if flag]}
+        if outcome.value is not None and not outcome.shown:
+            course["hidden_outputs"].append(len(cell.outputs) - 1)
+        if outcome.hint:
+            course["hint"] = outcome.hint
+        if planned.runs == "test":
+            cell.metadata["kvcourse"] = course
+    return cell
+
+
+def _outputs(planned: PlannedCell, outcome: CellOutcome, ran: int) -> list[Any]:
+    from nbformat.notebooknode import from_dict
+
+    outputs = [from_dict(output) for output in outcome.outputs]
+    if planned.runs == "test" and outcome.value is not None:
+        outputs.append(
+            from_dict(
+                {
+                    "output_type": "execute_result",
+                    "data": {"text/plain": outcome.value},
+                    "metadata": {},
+                    "execution_count": ran,
+                }
+            )
+        )
+    return outputs
+
+
+def _cell_id(number: int, key: str) -> str:
+    """A cell id that nbformat takes, the same in every run."""
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in key)
+    return f"{number}-{safe}"[:64]

@@ -1,0 +1,151 @@
+"""Feedback: one page a notebook, whole in itself, that shows a learner their work, scores, messages and
+hints.
+
+It shows no hidden test: not its source, not its output, no traceback into it. A hidden check that failed
+says its hint where it has one. What a student wrote or printed is sanitized; the page asks for nothing from
+anywhere.
+"""
+
+import base64
+import functools
+import html
+import string
+from typing import Any
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from kvcourse.course.regions import split_regions
+from kvcourse.grading.clean_html import clean, markdown, markdown_once, plain
+
+MAX_TEXT = 20_000
+BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
+HIDDEN_FAILED = "A check that is not shown did not pass."
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #f2f4f7; --line: #c9d1d9;
+  --good: #116329; --bad: #a40e26; --wait: #7d4e00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --soft: #161b22;
+  --line: #3d444d; --good: #56d364; --bad: #ff8f87; --wait: #e3b341; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 52rem;
+  margin: 0 auto; padding: 1rem; }
+pre { background: var(--soft); border: 1px solid var(--line); padding: .6rem; overflow-x: auto;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+pre.out { border-left: 4px solid var(--line); } pre.err { border-left: 4px solid var(--bad); }
+section { border-top: 1px solid var(--line); padding: .5rem 0; } img { max-width: 100%; }
+table { border-collapse: collapse; } td, th { border: 1px solid var(--line); padding: .2rem .5rem; }
+.score { float: right; font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); }
+.wait { color: var(--wait); }
+.hint { border-left: 4px solid var(--wait); padding-left: .6rem; white-space: pre-wrap; }
+.comment { border: 1px solid var(--line); padding: .4rem .6rem; }
+"""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def render(
+    notebook: Any,
+    title: str,
+    grades: dict[str, tuple[float, float, bool]],
+    comments: dict[str, str] | None = None,
+    penalty: float = 0.0,
+) -> str:
+    """The page of an autograded notebook. `grades`: graded cell -> points, maximum, whether a person is
+    awaited.
+    """
+    points = sum(entry[0] for entry in grades.values()) - penalty
+    worth = sum(entry[1] for entry in grades.values())
+    waits = any(entry[2] for entry in grades.values())
+    body = [f"<h1>{html.escape(title)}</h1>", f"<p><strong>{points:g} of {worth:g} points</strong>"]
+    if penalty:
+        body.append(f" (late: {penalty:g} points less)")
+    body.append(" <span class='wait'>Parts wait for a person to grade them.</span></p>" if waits else "</p>")
+    for cell in notebook.cells:
+        body.append(_section(cell, grades, comments or {}))
+    return (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>\n"
+        + "\n".join(body)
+        + "\n</body></html>\n"
+    )
+
+
+def _section(cell: Any, grades: dict, comments: dict[str, str]) -> str:
+    meta = cell.metadata.get("nbgrader", {})
+    name = meta.get("grade_id", "")
+    mine = not meta or meta.get("solution", False)
+    parts = [_score(grades[name])] if name in grades else []
+    if cell.cell_type == "markdown":
+        shown = split_regions(cell.source)[0] if not mine else cell.source
+        parts.append(markdown(shown) if mine else markdown_once(shown))
+    elif cell.cell_type == "raw":
+        parts.append(f"<pre>{html.escape(cell.source[:MAX_TEXT])}</pre>")
+    else:
+        shown = cell.source if mine else split_regions(cell.source)[0].strip()
+        if shown.strip():
+            parts.append(f"<pre>{_code(shown[:MAX_TEXT]) if mine else _code_once(shown)}</pre>")
+        parts += _outputs(cell, grades.get(name))
+    comment = comments.get(name)
+    if comment:
+        parts.append(f"<div class='comment'><strong>Comment.</strong> {markdown(comment)}</div>")
+    return f"<section id='{html.escape(name, quote=True)}'>{''.join(parts)}</section>" if parts else ""
+
+
+def _score(entry: tuple[float, float, bool]) -> str:
+    points, worth, waits = entry
+    if waits:
+        return f"<span class='score wait'>waits for a person, {worth:g} points</span>"
+    kind = "good" if points >= worth else "bad"
+    return f"<span class='score {kind}'>{points:g} of {worth:g}</span>"
+
+
+def _outputs(cell: Any, entry: tuple | None) -> list[str]:
+    course = cell.metadata.get("kvcourse", {})
+    hidden = set(course.get("hidden_outputs", ()))
+    parts = [_output(output) for at, output in enumerate(cell.outputs) if at not in hidden]
+    failed = any(cell.outputs[at].output_type == "error" for at in hidden if at < len(cell.outputs))
+    if failed or (hidden and entry and entry[0] < entry[1]):
+        hint = course.get("hint")
+        parts.append(f"<p class='hint'>{html.escape(plain(hint)) if hint else HIDDEN_FAILED}</p>")
+    return parts
+
+
+def _output(output: Any) -> str:
+    kind = output.output_type
+    if kind == "stream":
+        return _pre("out" if output.name == "stdout" else "err", output.text)
+    if kind == "error":
+        lines = output.traceback or [f"{output.ename}: {output.evalue}"]
+        return _pre("err", "\n".join(lines))
+    data = output.data
+    for media in ("image/png", "image/jpeg"):
+        if media in data:
+            return _figure(media, "".join(c for c in data[media] if c in BASE64))
+    if "image/svg+xml" in data:  # as a picture: no script in it runs
+        return _figure("image/svg+xml", base64.b64encode(data["image/svg+xml"].encode()).decode())
+    if "text/html" in data:
+        return f"<div>{clean(data['text/html'])}</div>"
+    if "text/markdown" in data:
+        return f"<div>{markdown(data['text/markdown'])}</div>"
+    return _pre("out", str(data.get("text/plain", data.get("text/latex", ""))))
+
+
+def _pre(kind: str, text: str) -> str:
+    text = plain(text)
+    if len(text) > MAX_TEXT:
+        text = text[:MAX_TEXT] + "\n... cut here ..."
+    return f"<pre class='{kind}'>{html.escape(text)}</pre>"
+
+
+def _figure(media: str, encoded: str) -> str:
+    return f"<p><img alt='A figure that the cell drew' src='data:{media};base64,{encoded}'></p>"
+
+
+def _code(source: str) -> str:
+    return highlight(source, PythonLexer(), HtmlFormatter(nowrap=True))
+
+
+@functools.lru_cache(maxsize=512)
+def _code_once(source: str) -> str:
+    return _code(source)
