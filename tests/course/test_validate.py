@@ -94,5 +94,5 @@ def test_the_command_says_success_and_its_status_says_nothing(course):
         ran = subprocess.run(command, cwd=course, capture_output=True, text=True)
         assert ran.returncode == 0
         said[name] = ran.stdout
-    assert "VALIDATION FAILED ON 3 CELL(S)" in said["untouched"] and "Success!" not in said["untouched"]
+    assert "VALIDATION FAILED ON 4 CELL(S)" in said["untouched"] and "Success!" not in said["untouched"]
     assert "Success! Your notebook passes all the tests." in said["solved"]
