@@ -33,8 +33,6 @@ TRIES = {
     "torch works": "import torch\ntorch.set_num_threads(2)\nx = torch.randn(200, 200)\n(x @ x).exp().sum().item()",
     "multiprocessing works": "import multiprocessing as mp\nwith mp.get_context('fork').Pool(2) as pool:\n    assert pool.map(abs, [-1, 2]) == [1, 2]",
 }  # fmt: skip
-    "import sqlite3, xml.dom.minidom, wsgiref.simple_server, torch.fft, statistics, zoneinfo"
-)
 
 
 @pytest.fixture
