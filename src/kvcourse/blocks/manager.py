@@ -170,6 +170,9 @@ class BlockManager:
     def tokens(self, seq_id: Hashable) -> list[int]:
         return list(self._get(seq_id).tokens)
 
+    def num_tokens(self, seq_id: Hashable) -> int:
+        return len(self._get(seq_id).tokens)
+
     def hit_tokens(self, tokens: Iterable[int], extras: object = (), images: Iterable[Image] = ()) -> int:
         """How many tokens of this prompt `start` would find now; nothing changes."""
         return len(self._look_up(tokens, extras, images)[1]) * self.block_size

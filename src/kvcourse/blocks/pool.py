@@ -17,11 +17,11 @@ class BlockPool:
     def __init__(self, num_blocks: int, null_block: int | None = None):
         self.num_blocks = whole_number(num_blocks, "the number of blocks")
         if null_block is not None:
-            null_block = whole_number(null_block, "the null block", 0, num_blocks - 1)
+            null_block = whole_number(null_block, "the null block", 0, self.num_blocks - 1)
         self.null_block = null_block
-        self.ref_counts = [0] * num_blocks
-        self.free_list = FreeList(num_blocks)
-        self.free_list.push_back([block for block in range(num_blocks) if block != null_block])
+        self.ref_counts = [0] * self.num_blocks
+        self.free_list = FreeList(self.num_blocks)
+        self.free_list.push_back([block for block in range(self.num_blocks) if block != null_block])
 
     @property
     def num_usable(self) -> int:

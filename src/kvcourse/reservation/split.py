@@ -1,0 +1,60 @@
+"""Where the slots of a KV pool are at one moment: five whole numbers that add up to the pool."""
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from typing import NamedTuple
+
+
+class Region(NamedTuple):
+    """Slots start..start+size-1."""
+
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSplit:
+    """Slots of a pool by what they are doing.
+
+    Which empty slot of a running request is reservation and which internal fragmentation is known only
+    afterwards, when its length is. Free slots are external fragmentation as long as a request waits that
+    none of the holes can take; figure 2 of the paper shows them together with the rounding.
+    """
+
+    tokens: int = 0  # hold the KV of a token
+    reservation: int = 0  # empty, and the request that holds them will use them
+    internal: int = 0  # empty, and the request that holds them never will
+    external: int = 0  # in nobody's region
+    other: int = 0  # given beyond what was asked, because the allocator rounds up
+
+    @property
+    def total(self) -> int:
+        return sum(astuple(self))
+
+    @property
+    def external_and_other(self) -> int:
+        return self.external + self.other
+
+    def __add__(self, more: "PoolSplit") -> "PoolSplit":
+        return PoolSplit(*(a + b for a, b in zip(astuple(self), astuple(more), strict=True)))
+
+    def shares(self) -> dict[str, float]:
+        """Percent of the pool, under the four headings of figure 2."""
+        parts = {
+            "tokens": self.tokens,
+            "reservation": self.reservation,
+            "internal": self.internal,
+            "external_and_other": self.external_and_other,
+        }
+        return {name: 100 * slots / self.total for name, slots in parts.items()}
+
+
+def can_fit(extents: Iterable[int], size: int) -> bool:
+    """Whether a contiguous region of `size` fits in one of the free extents (their sizes)."""
+    return size <= max(extents, default=0)
+
+
+def external_fragmentation(extents: Iterable[int]) -> float:
+    """1 - largest / all: the share of the free slots that the largest request in one piece cannot have."""
+    extents = list(extents)
+    return 1 - max(extents) / sum(extents) if any(extents) else 0.0
