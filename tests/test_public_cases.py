@@ -170,3 +170,70 @@ def test_tokens_in_thousands_may_be_of_1000_or_of_1024():
             verdict(quantity="pool_tokens", params=params, reported=reported, unit="k tokens") == "reproduced"
         )
     assert verdict(quantity="pool_tokens", params=params, reported=15.8, unit="k tokens") == "contradicted"
+
+
+# ---- kinds ---------------------------------------------------------------------------------------
+
+HEADS = {"kv_heads": 8, "head_dim": 64, "dtype": "bf16"}
+MAMBA = {"mamba_layers": 2, "d_inner": 64, "d_state": 16, "d_conv": 4, "dtype": "bf16"}
+
+
+@pytest.mark.parametrize(
+    ("quantity", "params", "reported", "unit"),
+    [("kv_bytes", {"layers": 4, "kv_heads": [8, 0, 2, 8], "head_dim": 64, "dtype": "bf16", "tokens": 100},
+      2 * 18 * 64 * 2 * 100, "bytes"),
+     ("kv_bytes", {"layers": 6, "full_every": 3, "window": 10, "tokens": 100, **HEADS},
+      2 * 8 * 64 * 2 * (2 * 100 + 4 * 10), "bytes"),
+     ("kv_bytes", {"full": 1, "swa": 1, "window": 10, "global_head_dim": 128, "tokens": 100, **HEADS},
+      2 * 8 * 2 * (128 * 100 + 64 * 10), "bytes"),
+     ("kv_bytes", {"layers": 6, "kv_shared_layers": 2, "tokens": 100, **HEADS}, 4 * 2 * 8 * 64 * 2 * 100,
+     "bytes"),
+     ("kv_bytes", {"layers": 1, "heads": 128, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+     "v_head_dim": 128,
+                   "dtype": "f16", "tokens": 1}, 128 * 320 * 2, "bytes"),
+     ("ratio", {"latent": 576, "kv_heads": 128, "head_dim_k": 192, "head_dim_v": 128}, 71.1, "x"),
+     ("ratio", {"heads": 64, "kv_heads": 8}, 8, "x"),
+     ("kv_bytes", {"c4a_layers": 30, "c128a_layers": 31, "window": 128, "head_dim": 512, "index": 128,
+                   "tokens": 2**20, "dtype": "bf16"}, 9.62, "GiB"),
+     ("state_bytes", MAMBA, 2 * 2 * 64 * (16 + 3), "bytes"),
+     ("kv_bytes", {"attn_layers": 1, "tokens": 10, **HEADS, **MAMBA}, 2 * 8 * 64 * 2 * 10, "bytes"),
+     ("kv_bytes", {"attn_layers": 1, "tokens": 10, **HEADS, **MAMBA}, 2 * 8 * 64 * 2 * 10 + 4864, "bytes"),
+     ("state_bytes", {"gdn_layers": 48, "linear_num_value_heads": 48, "linear_key_head_dim": 128,
+                      "linear_value_head_dim": 128, "dtype": "fp32"}, 48 * 48 * 128 * 128 * 4, "bytes"),
+     ("kv_bytes", {"layers": 4, "tp": 2, "tokens": 100, **HEADS}, 4 * 2 * 4 * 64 * 2 * 100, "bytes"),
+     ("kv_bytes", {"layers": 4, "latent": 576, "tp": 8, "tokens": 100, "dtype": "fp8"}, 4 * 576 * 100,
+     "bytes"),
+     ("bytes_per_token_one_layer", {"layers": 4, **HEADS}, 2048, "bytes"),
+     ("pool_tokens", {"layers": 4, "total_gib": 80, "weights_gib": 16, "peak_gib": 2, "utilization": 0.9,
+     "block": 16,
+                      **HEADS}, 54 * 2**30 // 8192, "tokens"),
+     ("pool_blocks", {"layers": 4, "pool_gib": 1, "block": 16, **HEADS}, 8192, "blocks"),
+     ("concurrency", {"blocks": 100, "block": 16, "max_len": 800}, 2, "x"),
+     ("requests", {"layers": 4, "pool_gib": 1, "reserve": 1000, **HEADS}, 131, "requests"),
+     ("blocks", {"tokens": 17, "block": 16}, 2, "blocks"), ("duplication", {"kv_heads": 4, "tp": 8,
+     "dcp": 2}, 1, "x"),
+     ("weight_bytes", {"params": 8.03e9, "dtype": "bf16"}, 16.06, "GB(1e9)")],
+)  # fmt: skip
+def test_kinds_by_hand(quantity, params, reported, unit):
+    assert (
+        verdict(
+            quantity=quantity, params=params, reported=reported, unit=unit, tolerance=0.01 + reported * 1e-4
+        )
+        == "reproduced"
+    )
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"layers": 4, "swa": 5, "window": 9, "tokens": 10, **HEADS}, {"swa": 5, "tokens": 10, **HEADS},
+     {"layers": 4, "kv_shared_layers": 5, "tokens": 10, **HEADS}, {"latent": 576, "tokens": 10,
+     "dtype": "f16"},
+     {"layers": 2, "kv_heads": [8], "head_dim": 64, "tokens": 10, "dtype": "f16"}, {**MAMBA, "tokens": 10,
+     "d_state": None},
+     {"layers": 4, "latent": 100, "kv_lora_rank": 512, "tokens": 10, "dtype": "f16"},
+     {"layers": 4, "global_head_dim": 9, "tokens": 10, **HEADS}, {"layers": 4, "tokens": 10, "heads": 3,
+     "hidden": 10,
+      "dtype": "f16"}],
+)  # fmt: skip
+def test_kinds_that_do_not_add_up_are_uncovered(params):
+    assert verdict(params=params) == "not yet covered"

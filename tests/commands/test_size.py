@@ -96,6 +96,25 @@ def test_unknown_parameters_are_said_and_may_be_given(capsys, tmp_path):
     assert as_json(capsys, path, "--params", "1,000")["weight_bytes"] == 2000
 
 
+def test_the_source_of_an_encoder_decoder_is_given(capsys, tmp_path):
+    raw = {"model_type": "t5", "num_layers": 6, "num_heads": 8, "d_model": 512, "d_kv": 64, "vocab_size": 100}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(raw))
+    sizes = as_json(capsys, path, "--tokens", 10, "--source", 20)
+    assert sizes["bytes"] == 2 * 6 * 512 * 2 * (10 + 20)
+    status, _, err = run(capsys, path, "--tokens", 10)
+    assert status == 2 and "--source" in err
+
+
+def test_a_published_figure_of_every_other_kind(capsys):
+    """DeepSeek-V3.2 83.9 GiB and V4-Pro 9.62 GiB at a million tokens (vLLM); Whisper base 22.8 MiB in all."""
+    for name, tokens, size in (("DeepSeek-V3.2", 2**20, 83.9), ("DeepSeek-V4-Pro", 2**20, 9.62)):
+        assert as_json(capsys, name, "--tokens", tokens)["bytes"] / 2**30 == pytest.approx(size, abs=0.05)
+    assert as_json(capsys, "Whisper-base", "--tokens", 448)["bytes"] / 2**20 == pytest.approx(
+        5.25 + 17.58, abs=0.01
+    )
+
+
 @pytest.mark.parametrize("empty", [("--tokens", 0), ("--batch", 0)])
 def test_nothing_takes_nothing(capsys, empty):
     assert as_json(capsys, "GPT-2", *empty)["bytes"] == 0
@@ -190,3 +209,9 @@ def test_no_torch_is_loaded():
     code = f"import sys; {call}; sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0 and "512.00 KiB" in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = f"{sys.executable} -m kvcourse.cli size --list | head -1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.stderr, len(done.stdout.splitlines())) == ("", 1)

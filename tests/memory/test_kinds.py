@@ -7,12 +7,18 @@ from hypothesis import strategies as st
 from kvcourse.errors import ConfigError, UnitError
 from kvcourse.memory import (
     CacheModel,
+    ChunkedAttention,
+    CompressedAttention,
+    CrossAttention,
     Format,
     FullAttention,
     LatentAttention,
+    RecurrentState,
+    SharedCache,
     SlidingAttention,
     blocks_for,
     duplication,
+    from_config,
     heads_per_rank,
     parse_format,
     parse_storage,
@@ -144,6 +150,99 @@ def test_copies_and_context_parallelism():
     assert (duplication(4, 8, 2), duplication(1, 8, 8)) == (1, 1)
     with pytest.raises(ConfigError, match="3 context-parallel devices cannot share 2 copies"):
         duplication(4, 8, 3)
+
+
+# ---- chunks, shared caches, states, two caches -------------------------------------------------------
+
+
+def test_whisper_base_has_two_caches():
+    """whisper.cpp's log: 5.25 MiB for 448 tokens of text, 17.58 MiB for 1,500 positions of sound."""
+    heads = FullAttention(8, 64)
+    text, sound = CacheModel((heads,) * 6), CacheModel((CrossAttention(1500, heads),) * 6)
+    assert text.bytes(448) == 5.25 * MIB
+    assert round(sound.bytes(448) / MIB, 2) == round(sound.bytes(0) / MIB, 2) == 17.58
+    assert sound.bytes_per_token() == 0
+
+
+def test_deepseek_v4_pro_at_a_million_tokens():
+    """9.62 GiB on vLLM's page about DeepSeek-V4, a ninth of V3.2's 83.9 GiB for the same text."""
+    fine, coarse = CompressedAttention(128, 4, 512, 128), CompressedAttention(128, 128, 512)
+    size = CacheModel((fine,) * 30 + (coarse,) * 31).bytes(2**20, dtype="bf16")
+    assert round(size / 2**30, 2) == 9.62
+
+
+def test_a_compressed_past_grows_by_one_entry_for_a_whole_ratio():
+    layer = CompressedAttention(window=2, ratio=4, width=3)
+    assert [CacheModel((layer,)).elements(n) // 3 for n in range(10)] == [0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
+    model = CacheModel((layer,))
+    assert model.bytes_per_token(held=4) == 0 and model.bytes_per_token(held=7) == 6
+    assert model.bytes_per_token(held=4, over=4) == 1  # 6 bytes in 4 tokens, rounded down
+
+
+def test_a_state_is_as_large_after_a_million_tokens():
+    """Mamba-2 2.7B: 80 heads of 64 x 128 and 3 inputs of 5,376 channels, in every layer."""
+    layer = RecurrentState(80, 64 * 128, 5_376, 3)
+    model = CacheModel((layer,) * 64)
+    assert model.bytes(0) == model.bytes(10**6) == 64 * 2 * (80 * 64 * 128 + 3 * 5_376)
+    assert CacheModel((RecurrentState(80, 8192, dtype="fp32"),)).bytes(1, dtype="bf16") == 4 * 80 * 8192
+
+
+def test_a_quantized_cache_leaves_states_alone():
+    model = CacheModel((RecurrentState(4, 64), FullAttention(1, 32)))
+    assert model.bytes(1, dtype="q8_0") == 4 * 64 * 2 + 2 * 34
+
+
+def test_chunks_and_shared_caches():
+    heads = FullAttention(2, 8)
+    chunked = CacheModel((ChunkedAttention(4, heads), SharedCache(), heads))
+    assert [chunked.elements(n) // 32 for n in (0, 3, 4, 5, 8)] == [0, 6, 8, 9, 12]
+
+
+def test_devices_share_states_and_cross_attention():
+    heads = FullAttention(8, 64)
+    model = CacheModel((RecurrentState(8, 16, 32, 3), CrossAttention(10, heads), ChunkedAttention(9, heads)))
+    assert 4 * model.shard(4).bytes(20) == model.bytes(20)
+    alone = CacheModel((CompressedAttention(2, 4, 8), SharedCache()))
+    assert alone.shard(4) == alone
+    with pytest.raises(ConfigError, match="8 recurrent heads cannot be split over 3"):
+        CacheModel((RecurrentState(8, 16),)).shard(3)
+
+
+def test_hybrids_of_published_configurations():
+    """Jamba-1.5-Large: 9 of 72 layers attend, 9 GiB at 262,144 tokens (arXiv:2408.12570, table 1)."""
+    raw = {"model_type": "jamba", "num_hidden_layers": 72, "num_attention_heads": 64, "hidden_size": 8192}
+    jamba = from_config(raw | {"num_key_value_heads": 8})
+    attending = CacheModel(tuple(layer for layer in jamba.layers if isinstance(layer, FullAttention)))
+    assert attending.bytes(262_144, dtype="bf16") == 9 * 2**30
+    assert len(jamba.layers) == 72 and jamba.bytes(0, dtype="bf16") == 63 * 2 * 16_384 * (16 + 3)
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [({"model_type": "nemotron_h", "hidden_size": 8, "hybrid_override_pattern": "M?*"},
+    "hybrid_override_pattern"),
+     ({"model_type": "nemotron_h", "hidden_size": 8}, "hybrid_override_pattern"),
+     ({"model_type": "nemotron_h", "layers_block_type": ["mamba", "novel"], "hidden_size": 8}, "novel"),
+     ({"model_type": "mamba", "num_hidden_layers": 2}, "hidden_size"),
+     ({"model_type": "bamba", "num_hidden_layers": 2, "attn_layer_indices": [2]}, "attn_layer_indices"),
+     ({"model_type": "qwen3_next", "num_hidden_layers": 2, "mamba_ssm_dtype": "odd"}, "mamba_ssm_dtype"),
+     ({"model_type": "deepseek_v4", "num_hidden_layers": 2, "compress_ratios": [4]}, "compress_ratios"),
+     ({"model_type": "deepseek_v3", "num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 8,
+       "kv_lora_rank": "512"}, "kv_lora_rank"),
+     ({"model_type": "glm_moe_dsa", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 8,
+       "indexer_types": ["odd"]}, "indexer_types"),
+     ({"model_type": "gemma3n_text", "num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 8,
+       "num_kv_shared_layers": 3}, "num_kv_shared_layers"),
+     ({"model_type": "llama4_text", "num_hidden_layers": 2, "num_attention_heads": 8, "hidden_size": 8,
+       "no_rope_layers": [1]}, "no_rope_layers"),
+     ({"model_type": "t5", "num_layers": 2, "num_heads": 2, "d_model": 8, "d_kv": 4}, "source"),
+     ({"model_type": "minimax_m2", "num_hidden_layers": 2, "num_attention_heads": 8, "hidden_size": 8,
+       "attn_type_list": [1, 0]}, "attn_type_list")],
+)  # fmt: skip
+def test_bad_fields_of_other_kinds_are_named(fields, named):
+    with pytest.raises(ConfigError, match=named) as caught:
+        from_config(fields)
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
 
 
 # ---- blocks and cells ------------------------------------------------------------------------------

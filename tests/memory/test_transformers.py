@@ -5,8 +5,8 @@ Each type's class builds a tiny random model from the same fields, and runs it.
 
 import pytest
 
-from kvcourse.memory import from_config
-from kvcourse.memory.families import FAMILIES, attention, latent
+from kvcourse.memory import CompressedAttention, RecurrentState, from_config
+from kvcourse.memory.families import FAMILIES, attention, encoder_decoder, latent
 
 transformers = pytest.importorskip("transformers", reason="install: transformers")
 torch = pytest.importorskip("torch")
@@ -102,6 +102,61 @@ for indexed in ("deepseek_v32", "glm_moe_dsa"):
     FIELDS[indexed] = MLA | {"index_head_dim": 16, "index_n_heads": 2, "index_topk": 4}
 FIELDS["glm_moe_dsa"] = FIELDS["glm_moe_dsa"] | {"index_topk_freq": 3}
 
+MAMBA2 = LLAMA | {
+    "hidden_size": 64,
+    "num_heads": 8,
+    "head_dim": 16,
+    "state_size": 8,
+    "n_groups": 2,
+    "expand": 2,
+}
+DELTA = LLAMA | {
+    "num_key_value_heads": 2, "head_dim": 16, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+    "linear_key_head_dim": 8, "linear_value_head_dim": 12, "full_attention_interval": 3, "num_experts": 4,
+    "num_experts_per_tok": 2, "moe_intermediate_size": 16, "shared_expert_intermediate_size": 16,
+}  # fmt: skip
+FIELDS |= {
+    "bamba": LLAMA | {
+        "hidden_size": 64, "num_key_value_heads": 2, "attn_layer_indices": [1, 4], "mamba_n_heads": 8,
+        "mamba_d_state": 8, "mamba_n_groups": 2,
+    },
+    "deepseek_v4": LLAMA | {
+        "num_key_value_heads": 1, "head_dim": 16, "q_lora_rank": 20, "o_lora_rank": 8, "o_groups": 2,
+        "index_head_dim": 8, "index_n_heads": 2, "index_topk": 2, "sliding_window": WINDOW,
+        "compress_ratios": [0, 4, 128, 4, 128, 0], "moe_intermediate_size": 16, "n_routed_experts": 4,
+        "num_experts_per_tok": 2, "qk_rope_head_dim": 4, "hc_mult": 2,
+    },
+    "gemma3n_text": LLAMA | {
+        "num_hidden_layers": 10, "num_key_value_heads": 2, "head_dim": 12, "sliding_window": WINDOW,
+        "num_kv_shared_layers": 5, "laurel_rank": 8, "hidden_size_per_layer_input": 8,
+        "vocab_size_per_layer_input": 64, "intermediate_size": 40, "activation_sparsity_pattern": [0.0] * 10,
+    },
+    "gemma4_text": LLAMA | {
+        "num_key_value_heads": 2, "head_dim": 12, "global_head_dim": 20, "sliding_window": WINDOW,
+        "num_hidden_layers": 12, "num_kv_shared_layers": 6, "hidden_size_per_layer_input": 8,
+        "vocab_size_per_layer_input": 64,
+    },
+    "jamba": LLAMA | {
+        "num_key_value_heads": 2, "attn_layer_period": 3, "attn_layer_offset": 1, "num_experts": 2,
+        "use_mamba_kernels": False,
+    },
+    "lfm2": LLAMA | {"num_key_value_heads": 2, "full_attn_idxs": [1, 4], "block_multiple_of": 8},
+    "llama4_text": LLAMA | {
+        "num_key_value_heads": 2, "head_dim": 16, "attention_chunk_size": WINDOW, "num_local_experts": 2,
+        "intermediate_size_mlp": 40,
+    },
+    "mamba2": MAMBA2,
+    "nemotron_h": LLAMA | {
+        "num_key_value_heads": 2, "head_dim": 16, "hybrid_override_pattern": "M-M*EM", "mamba_num_heads": 4,
+        "mamba_head_dim": 8, "ssm_state_size": 8, "n_groups": 2, "n_routed_experts": 4, "n_shared_experts": 1,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 16, "moe_shared_expert_intermediate_size": 16,
+        "use_mamba_kernels": False,
+    },
+    "qwen3_5_moe_text": DELTA,
+    "qwen3_5_text": DELTA,
+    "qwen3_next": DELTA,
+}  # fmt: skip
+
 
 def real_bytes(config, tokens: int, batch: int) -> int:
     """Bytes of what Transformers holds after one forward pass."""
@@ -118,13 +173,32 @@ def real_bytes(config, tokens: int, batch: int) -> int:
 
 
 def tensors(layer) -> list:
-    """What one layer of Transformers' cache holds: keys and values, and an indexer's keys."""
-    held = (getattr(layer, name, None) for name in ("keys", "values", "indexer_keys"))
-    return [tensor for tensor in held if tensor is not None]
+    """What one layer of Transformers' cache holds, under any name; two names of one tensor count once."""
+    held = [getattr(layer, name, None) for name in ("keys", "values", "indexer_keys")]
+    for states in ("conv_states", "recurrent_states", "compressed_kv"):
+        held += getattr(layer, states, {}).values()
+    return list({id(tensor): tensor for tensor in held if tensor is not None}.values())
+
+
+def beyond(layer, tokens: int) -> int:
+    """Numbers that Transformers keeps of a layer beyond ours; fewer are negative.
+
+    It drops what leaves a window one step early, because the query's own K and V come with it; and it keeps
+    as many inputs of a convolution as its kernel is wide, though the newest comes with the step.
+    DeepSeek-V4's one vector for K and V stands there twice in the layers that compress nothing.
+    """
+    if isinstance(layer, RecurrentState):
+        return layer.conv_channels
+    window = getattr(layer, "window", getattr(layer, "chunk", tokens + 1))
+    early = 1 if tokens >= window else 0
+    if isinstance(layer, CompressedAttention):
+        again = 0 if layer.ratio else min(tokens, window) - early
+        return layer.width * (again - early)
+    return -early * 2 * layer.attention.kv_heads * layer.attention.head_dim if early else 0
 
 
 def types():
-    for name in sorted(set(FAMILIES) - NOT_IN_TRANSFORMERS):
+    for name in sorted(set(FAMILIES) - NOT_IN_TRANSFORMERS - set(encoder_decoder.FAMILIES)):
         yield pytest.param(name, marks=() if name in USUAL else pytest.mark.full)
 
 
@@ -134,10 +208,8 @@ def test_bytes_are_those_of_the_real_cache(model_type):
     ours = from_config(raw)
     config = transformers.AutoConfig.for_model(**raw)
     for tokens in (1, WINDOW - 1, WINDOW + 7):
-        # Transformers drops what leaves the window one step early: the query's own K and V come with it.
-        short = [layer for layer in ours.layers if getattr(layer, "window", tokens + 1) <= tokens]
-        early = sum(layer.attention.kv_heads * layer.attention.head_dim * 2 for layer in short)
-        assert real_bytes(config, tokens, batch=2) == ours.bytes(tokens, 2, "fp32") - 2 * 4 * early
+        more = sum(beyond(layer, tokens) for layer in ours.layers)
+        assert real_bytes(config, tokens, batch=2) == ours.bytes(tokens, 2, "fp32") + 2 * 4 * more
 
 
 @pytest.mark.parametrize("model_type", sorted(set(attention.FAMILIES) - NOT_IN_TRANSFORMERS))
@@ -181,3 +253,36 @@ def test_falcons_new_architecture_stores_each_key_once_for_every_query_head():
     raw = dict(LLAMA, model_type="falcon", new_decoder_architecture=True, num_kv_heads=2)
     config = transformers.AutoConfig.for_model(**raw)
     assert real_bytes(config, 5, 1) == 2 * from_config(raw).bytes(5, 1, "fp32")
+
+
+SMALL = {
+    "vocab_size": 64, "d_model": 48, "encoder_layers": 1, "decoder_layers": 3, "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "max_position_embeddings": 99,
+    "num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 30, "pad_token_id": 0,
+    "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 3,
+}  # fmt: skip
+
+
+SMALL_T5 = {
+    "vocab_size": 64, "d_model": 48, "d_kv": 10, "d_ff": 40, "num_layers": 1, "num_decoder_layers": 3,
+    "num_heads": 4, "pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model_type", encoder_decoder.FAMILIES)
+@pytest.mark.parametrize(("source", "tokens"), [(20, 1), (20, 9)])
+def test_bytes_of_both_caches_of_an_encoder_decoder(model_type, source, tokens):
+    """The cross-attention cache is as long as the source and does not grow with the text."""
+    raw = (SMALL_T5 if model_type in ("t5", "mt5") else SMALL) | {"model_type": model_type}
+    torch.manual_seed(0)
+    model = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(**raw)).eval()
+    if model_type == "whisper":  # two frames of sound a position
+        encoded = {"input_features": torch.zeros(2, 8, 2 * source)}
+    else:
+        encoded = {"input_ids": torch.randint(3, 60, (2, source))}
+    with torch.no_grad():
+        output = model(**encoded, decoder_input_ids=torch.randint(3, 60, (2, tokens)), use_cache=True)
+    caches = output.past_key_values if hasattr(output, "past_key_values") else output.cache
+    layers = [*caches.self_attention_cache.layers, *caches.cross_attention_cache.layers]
+    held = sum(tensor.numel() * 4 for layer in layers for tensor in tensors(layer))
+    assert held == from_config(raw, source_tokens=source).bytes(tokens, 2, "fp32")

@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--params", type=count, metavar="N", help="number of parameters, where it is not known"
     )
+    parser.add_argument("--source", type=count, metavar="N", help="tokens of an encoder-decoder's source")
     parser.add_argument(
         "--tp", type=count, metavar="N", default=1, help="on each of N tensor-parallel devices"
     )
@@ -59,24 +60,22 @@ class Sizes:
 
 def measure(args: argparse.Namespace) -> Sizes:
     """The sizes that the arguments ask for. Raises UserError."""
-    subject = find(args.model, args.params)
+    subject = find(args.model, args.params, args.source)
     storage = parse_storage(args.dtype or subject.model.dtype or "fp16")
     tokens = subject.model.max_tokens if args.tokens is None else args.tokens
     if tokens is None:
         raise UserError("the configuration does not tell the longest context; give --tokens.")
     model = subject.model if args.tp == 1 else subject.model.shard(args.tp)
-    sequence, first, later = (
-        model.bytes(tokens, dtype=storage),
-        model.bytes_per_token(storage),
-        model.bytes_per_token(storage, held=tokens),
-    )
+    sequence, first = model.bytes(tokens, dtype=storage), model.bytes_per_token(storage)
+    step = max((getattr(layer, "ratio", 1) for layer in model.layers), default=1)
+    later = model.bytes_per_token(storage, held=tokens, over=max(step, 1))
     dtype = args.weights or subject.model.dtype or "fp16"
     weights = None if subject.parameters is None else weight_bytes(subject.parameters, dtype) // args.tp
     return Sizes(
         subject, model, storage, tokens, args.batch, args.tp, first, later, sequence, args.batch * sequence,
         dtype, weights,
         sequences_to_exceed(sequence, weights) if weights and sequence else None,
-        tokens_to_reach(weights, first) if weights and first and first == later else None,
+        tokens_to_reach(weights, first) if weights and first and sequence == tokens * first else None,
     )  # fmt: skip
 
 

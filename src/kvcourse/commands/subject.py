@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kvcourse import registry
 from kvcourse.configs import read_json
-from kvcourse.errors import ConfigError, UnitError, UserError, shown
+from kvcourse.errors import ConfigError, UserError, shown
 from kvcourse.memory import CacheModel, count_parameters, from_config
 
 
@@ -50,21 +50,31 @@ def count(text: str) -> int:
     return int(digits)
 
 
-def find(text: str | None, parameters: int | None = None) -> Subject:
-    """The model that `text` names. Raises UserError in one sentence."""
+def find(text: str | None, parameters: int | None = None, source_tokens: int | None = None) -> Subject:
+    """The model that `text` names. Raises UserError in one sentence.
+
+    `source_tokens` is the length of an encoder-decoder's source, where the model does not fix it.
+    """
     if text is None:
         raise UserError("which model? Expected a name such as Llama-2-7B, a config.json, or its folder.")
     path = _file(text)
-    if path is not None:
-        raw = read_json(path)
-        try:
-            return _subject(str(path), "this file", raw, parameters)
-        except (ConfigError, UnitError) as error:
-            raise ConfigError(f"{shown(str(path), 120)[1:-1]}: {error}") from None
-    known = registry.find(text)
-    source = f"{known.source} ({known.source_kind})"
-    counted = parameters is None and known.parameters is not None
-    return _subject(known.name, source, known.config, parameters or known.parameters, counted)
+    if path is None:
+        known = registry.find(text)
+        count, origin = known.parameters, "counted from the model's class"
+        name, source, raw = known.name, f"{known.source} ({known.source_kind})", known.config
+    else:
+        name, source, raw = shown(str(path), 120)[1:-1], "this file", read_json(path)
+        count, origin = None, ""
+    try:
+        model = from_config(raw, source_tokens)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    if parameters is not None:
+        count, origin = parameters, "as given"
+    elif count is None:
+        with contextlib.suppress(ConfigError):  # a kind whose parameters are not counted here
+            count, origin = count_parameters(raw).total, "counted from the configuration"
+    return Subject(name, source, model, count, origin)
 
 
 def _file(text: str) -> Path | None:
@@ -76,13 +86,3 @@ def _file(text: str) -> Path | None:
         if path.exists() and not path.is_dir():
             return path
     return path if text.endswith(".json") else None
-
-
-def _subject(name: str, source: str, raw: dict, parameters: int | None, counted: bool = False) -> Subject:
-    model = from_config(raw)
-    if parameters is not None:
-        origin = "counted from the model's class" if counted else "as given"
-        return Subject(name, source, model, parameters, origin)
-    with contextlib.suppress(ConfigError):  # a kind of layer whose parameters are not counted here
-        return Subject(name, source, model, count_parameters(raw).total, "counted from the configuration")
-    return Subject(name, source, model, None, "unknown")

@@ -15,6 +15,7 @@ from kvcourse.memory.capacity import (
     tokens_that_fit,
     tokens_to_reach,
 )
+from kvcourse.memory.compressed import CompressedAttention
 from kvcourse.memory.decode_bounds import (
     DecodeBounds,
     decode_bounds,
@@ -24,17 +25,26 @@ from kvcourse.memory.decode_bounds import (
 )
 from kvcourse.memory.formats import Format, Storage, parse_format, parse_storage
 from kvcourse.memory.latent import LatentAttention
-from kvcourse.memory.layers import FullAttention, Layer, Part, SlidingAttention, heads_per_rank
+from kvcourse.memory.layers import (
+    ChunkedAttention,
+    CrossAttention,
+    FullAttention,
+    Layer,
+    Part,
+    SharedCache,
+    SlidingAttention,
+    heads_per_rank,
+)
 from kvcourse.memory.model import CacheModel, Fact, kv_bytes, part_bytes
 from kvcourse.memory.parameters import ParameterCount, count_parameters, weight_bytes
 from kvcourse.memory.reading import from_config
+from kvcourse.memory.recurrent import RecurrentState
 
 __all__ = [
-    "CacheModel", "DecodeBounds", "Fact", "Format", "FullAttention", "LatentAttention", "Layer",
-    "ParameterCount",
-    "Part", "SlidingAttention", "Storage", "blocks_for", "count_parameters", "decode_bounds", "decode_flops",
-    "decode_seconds", "duplication", "from_config", "heads_per_rank", "kv_bytes", "parse_format",
-    "parse_storage",
-    "part_bytes", "sequences_that_fit", "sequences_to_exceed", "tokens_that_fit", "tokens_to_reach",
-    "tokens_where_attention_equals_weights", "weight_bytes",
+    "CacheModel", "ChunkedAttention", "CompressedAttention", "CrossAttention", "DecodeBounds", "Fact",
+    "Format", "FullAttention", "LatentAttention", "Layer", "ParameterCount", "Part", "RecurrentState",
+    "SharedCache", "SlidingAttention", "Storage", "blocks_for", "count_parameters", "decode_bounds",
+    "decode_flops", "decode_seconds", "duplication", "from_config", "heads_per_rank", "kv_bytes",
+    "parse_format", "parse_storage", "part_bytes", "sequences_that_fit", "sequences_to_exceed",
+    "tokens_that_fit", "tokens_to_reach", "tokens_where_attention_equals_weights", "weight_bytes",
 ]  # fmt: skip

@@ -30,11 +30,12 @@ _ABOUT_OTHER_THINGS = re.compile(
 class Fields:
     """One configuration. Accessors name the field in their errors and note each value's origin in `facts`."""
 
-    def __init__(self, raw: dict) -> None:
+    def __init__(self, raw: dict, source_tokens: int | None = None) -> None:
         if not isinstance(raw, dict):
             raise ConfigError(f"a model configuration is a JSON object; got {shown(raw)}.")
         self.outer = raw
         self.raw = _decoder_part(raw)
+        self.source_tokens = source_tokens  # of an encoder, where the caller knows their number
         self.used: set[str] = set()
         self.facts: dict[str, Fact] = {}
 

@@ -110,3 +110,57 @@ def heads_per_rank(kv_heads: int, ranks: int) -> int:
         f"{kv_heads} KV heads cannot be split over {ranks} tensor-parallel devices; expected a divisor or a "
         "multiple of the number of heads."
     )
+
+
+@dataclass(frozen=True)
+class ChunkedAttention:
+    """K and V of the newest `chunk` tokens at most: a query sees its own chunk only (Llama 4)."""
+
+    chunk: int
+    attention: FullAttention
+
+    def __post_init__(self) -> None:
+        whole("chunk", self.chunk, least=1)
+
+    def parts(self, tokens: int) -> tuple[Part, ...]:
+        return self.attention.parts(min(tokens, self.chunk))
+
+    def shard(self, ranks: int) -> "ChunkedAttention":
+        return replace(self, attention=self.attention.shard(ranks))
+
+    def describe(self) -> str:
+        return f"chunks of {self.chunk} tokens, {self.attention.heads()}"
+
+
+@dataclass(frozen=True)
+class SharedCache:
+    """Nothing of its own: the layer reads what an earlier layer keeps (Gemma 3n, arXiv:2405.12981)."""
+
+    def parts(self, tokens: int) -> tuple[Part, ...]:
+        return ()
+
+    def shard(self, ranks: int) -> "SharedCache":
+        return self
+
+    def describe(self) -> str:
+        return "the cache of an earlier layer"
+
+
+@dataclass(frozen=True)
+class CrossAttention:
+    """K and V of an encoder's output: computed once, `source_tokens` long, whatever the decoder writes."""
+
+    source_tokens: int
+    attention: FullAttention
+
+    def __post_init__(self) -> None:
+        whole("source_tokens", self.source_tokens)
+
+    def parts(self, tokens: int) -> tuple[Part, ...]:
+        return self.attention.parts(self.source_tokens)
+
+    def shard(self, ranks: int) -> "CrossAttention":
+        return replace(self, attention=self.attention.shard(ranks))
+
+    def describe(self) -> str:
+        return f"cross-attention to {self.source_tokens} tokens of the source, {self.attention.heads()}"

@@ -42,10 +42,13 @@ class CacheModel:
         counts = Counter(whole("tokens", length) for length in lengths)
         return sum(count * self._sequence(length, storage) for length, count in counts.items())
 
-    def bytes_per_token(self, dtype: Storage | str = "fp16", held: int = 0) -> int:
-        """Bytes that one more token adds to a sequence that holds `held` tokens."""
-        storage, held = parse_storage(dtype), whole("held", held)
-        return self._sequence(held + 1, storage) - self._sequence(held, storage)
+    def bytes_per_token(self, dtype: Storage | str = "fp16", held: int = 0, over: int = 1) -> int:
+        """Bytes that one more token adds to a sequence that holds `held` tokens.
+
+        `over` averages the next so many tokens, for layers that store one entry for several; rounded down.
+        """
+        storage, held, over = parse_storage(dtype), whole("held", held), whole("over", over, least=1)
+        return (self._sequence(held + over, storage) - self._sequence(held, storage)) // over
 
     def elements(self, tokens: int) -> int:
         """Numbers in the cache of one sequence of `tokens` tokens, whatever their format."""

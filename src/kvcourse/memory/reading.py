@@ -12,14 +12,18 @@ from kvcourse.memory.formats import parse_format
 from kvcourse.memory.layers import FullAttention
 from kvcourse.memory.model import CacheModel, Fact
 
-_POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length")
+_POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length",
+              "max_target_positions")  # fmt: skip
 
 
-def from_config(config: dict | ModelConfig) -> CacheModel:
-    """The cache of the model that a parsed `config.json` describes. Raises ConfigError naming the field."""
+def from_config(config: dict | ModelConfig, source_tokens: int | None = None) -> CacheModel:
+    """The cache of the model that a parsed `config.json` describes. Raises ConfigError naming the field.
+
+    `source_tokens` is the length of an encoder-decoder's source, where the model does not fix it.
+    """
     if isinstance(config, ModelConfig):
         return _from_shape(config)
-    fields = Fields(config)
+    fields = Fields(config, source_tokens)
     model_type = _model_type(fields)
     layers = FAMILIES[model_type](fields)
     fields.refuse_the_unread(model_type)

@@ -18,6 +18,16 @@ def full(fields: Fields, layers: int) -> list[int | None]:
     return _windows(fields, layers, {"full_attention": None, "attention": None}, ["full_attention"] * layers)
 
 
+def minimax(fields: Fields, layers: int) -> list[int | None]:
+    """MiniMax-M2's files say 1 for each layer of softmax attention; 0 was the older models' linear kind."""
+    kinds = fields.get("attn_type_list")
+    if kinds is not None and kinds != [1] * layers:
+        raise ConfigError(
+            f"field 'attn_type_list' is {shown(kinds)}; expected 1 for each of {layers} layers."
+        )
+    return full(fields, layers)
+
+
 def _sliding(
     fields: Fields, layers: int, window: int | None, slides: Callable[[int], bool]
 ) -> list[int | None]:
@@ -226,7 +236,7 @@ FAMILIES = {
     "internlm2": Attention(),  # ships its own class: InternLM2Config
     "internlm3": Attention(absent_kv_heads=2, absent_head_dim=128),
     "llama": Attention(),
-    "minimax_m2": Attention(absent_kv_heads=8, absent_head_dim=128),
+    "minimax_m2": Attention(absent_kv_heads=8, absent_head_dim=128, windows=minimax),
     "ministral3": Attention(absent_kv_heads=8, absent_head_dim=128, windows=EveryLayer()),
     "mistral": Attention(absent_kv_heads=8, windows=EveryLayer(4096)),
     "mixtral": Attention(absent_kv_heads=8, windows=EveryLayer()),

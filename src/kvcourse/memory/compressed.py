@@ -1,0 +1,41 @@
+"""Attention over the newest tokens and a compressed past: DeepSeek-V4."""
+
+from dataclasses import dataclass
+
+from kvcourse.memory.checked import whole
+from kvcourse.memory.layers import Part
+
+
+@dataclass(frozen=True)
+class CompressedAttention:
+    """One vector for each of the newest `window` tokens and one for every whole `ratio` tokens of all.
+
+    The vector serves as key and value of all heads, so there is no factor 2 and nothing to split over
+    devices. `index_dim` adds the key of an indexer for every compressed vector. `ratio` 0 keeps the window
+    alone. What a step holds back until `ratio` tokens are together is not counted.
+    """
+
+    window: int
+    ratio: int
+    width: int
+    index_dim: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("window", "ratio", "index_dim"):
+            whole(name, getattr(self, name))
+        whole("width", self.width, least=1)
+
+    def parts(self, tokens: int) -> tuple[Part, ...]:
+        entries = tokens // self.ratio if self.ratio else 0
+        kept = Part("key", min(tokens, self.window), 1, self.width)
+        past, index = Part("key", entries, 1, self.width), Part("key", entries, 1, self.index_dim)
+        return tuple(part for part in (kept, past, index) if part.elements)
+
+    def shard(self, ranks: int) -> "CompressedAttention":
+        whole("ranks", ranks, least=1)
+        return self
+
+    def describe(self) -> str:
+        past = f" and one for every {self.ratio} tokens" if self.ratio else ""
+        index = f", each with an indexer key of {self.index_dim}" if self.index_dim else ""
+        return f"compressed attention, vectors of {self.width} for {self.window} tokens{past}{index}"
