@@ -77,6 +77,7 @@ def test_command_line(folder, change, capsys):
     assert "q1 is there 2 times" in capsys.readouterr().out and not folder.with_suffix(".zip").exists()
     assert main(["hand-in", str(folder), "--anyway", "-o", str(folder / "late.zip")]) == 0
     assert (folder / "late.zip").is_file()
+    assert "tiny/late.zip" not in check_folder(folder).files
     assert main(["hand-in", str(folder / "nowhere")]) == 2
     assert "expected the folder of an assignment, found nothing" in capsys.readouterr().err
 

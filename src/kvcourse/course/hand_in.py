@@ -69,6 +69,8 @@ def check_folder(folder: Path) -> Check:
             continue
         if path.suffix == ".ipynb" or ".new" in path.suffixes[:-1]:
             notes.append(f"{name}: left out; only {notebook_path.name} is graded.")
+        elif path.suffix == ".zip":
+            notes.append(f"{name}: left out; a zip inside would hold older hand-ins.")
         elif path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
             notes.append(f"{name}: left out; it is a link to a file outside the folder.")
         elif path.stat().st_size > LARGEST:
