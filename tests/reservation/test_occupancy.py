@@ -104,7 +104,8 @@ def test_who_gives_way_comes_back_first_and_with_what_it_had_stored():
     pool = Noting(12, 4)
     pool.admitted = []
     saturate(pool, [(3, 5), (3, 5), (1, 1), (1, 1)], 100)
-    # Step 1 runs 0, 1 and 2. In step 2 request 3 takes the block of 2; 0 and 1 need one each: 3 and 1 give way.
+    # Step 1 runs 0, 1 and 2. In step 2 request 3 takes the block of 2; 0 and 1 need one each, so 3 and 1
+    # give way.
     assert pool.admitted[:5] == [(0, 3, 5), (1, 3, 5), (2, 1, 1), (3, 1, 1), (1, 4, 4)]
 
 
