@@ -1,103 +1,88 @@
 """The build itself: strict, complete, self-contained; and the files that crawlers and link previews read."""
 
 import re
-import shutil
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import pytest
-from site_harness import ROOT, page_names
-
-HEADER = """---
-jupytext: {text_representation: {extension: .md, format_name: myst}}
-kernelspec: {display_name: Python 3, language: python, name: python3}
----
-
-"""
-
-
-def build(source, *options):
-    done = subprocess.run(
-        [sys.executable, "book/build.py", *options], cwd=source, capture_output=True, text=True
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
-@pytest.fixture
-def tiny_book(tmp_path):
-    """A book of one page with the real configuration and extension; returns (folder, write page)."""
-    for name in (
-        "_config.yml",
-        "constraints.txt",
-        "book/_ext",
-        "book/_static",
-        "book/build.py",
-        "book/references.bib",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tmp_path / name)
-    (tmp_path / "src").symlink_to(ROOT / "src")
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/index\n")
-    return tmp_path, lambda text: (tmp_path / "book/index.md").write_text(HEADER + text)
+from site_harness import page_names
 
 
 @pytest.mark.full
 def test_a_failing_cell_fails_the_build_and_the_last_good_site_stays(tiny_book):
-    folder, write = tiny_book
-    page = folder / "build/_build/html/book/index.html"
+    folder, write, make = tiny_book
+    page = folder / "build/_build/html/book/page.html"
     write("# Page\n\n```{code-cell}\n1 / 0\n```\n")
-    status, output = build(folder)
+    status, output = make()
     assert status == 1 and "ZeroDivisionError" in output
     assert not page.exists()
 
     write("# Page\n\n```{code-cell}\n6 * 7\n```\n")
-    assert build(folder)[0] == 0
-    status, output = build(folder)
+    assert make()[0] == 0
+    status, output = make()
     assert status == 0 and "The site is current" in output
 
     write("# Page\n\n```{code-cell}\n1 / 0\n```\n")
     for _ in range(2):  # a second try must not pass either
-        status, output = build(folder)
+        status, output = make()
         assert status == 1 and "The last good site stays" in output
     assert "42" in page.read_text()
 
 
+FAULTS = {  # each a warning by itself; -W makes the build fail, --keep-going shows them all
+    "{doc}`no-such-page`": "no-such-page",
+    "{py:class}`no.such.Thing`": "no.such.Thing",  # only -n says so
+    "{term}`no such term`": "no such term",
+    "{cite:p}`nobody1900`": "nobody1900",
+    "#### A heading that skips a level": "H1 to H4",
+    "```{assignment-solutions} a99-nothing\n```": "a99-nothing",
+    "```{no-such-directive}\n```": "no-such-directive",
+}
+
+
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("text", "warning"),
-    [
-        ("# Page\n\n{doc}`nowhere`\n", "nowhere"),  # a missing page: -W
-        ("# Page\n\n{py:class}`no.such.Thing`\n", "no.such.Thing"),  # an unresolved reference: -n
-        ("# Page\n\n### Skips a level\n", "heading"),
-        ("# Page\n\n$\\nosuchcommand{x}$\n", "nosuchcommand"),
-        ("# Page\n\n```{assignment-solutions} nowhere\n```\n", "nowhere"),
-    ],
-)
-def test_a_warning_fails_the_build_every_time(tiny_book, text, warning):
-    folder, write = tiny_book
-    write(text)
-    for _ in range(2):
-        status, output = build(folder)
-        assert status == 1 and warning in output
+def test_every_kind_of_fault_in_a_page_fails_the_build(tiny_book):
+    _, write, make = tiny_book
+    write("# Page\n\n" + "\n\n".join(FAULTS) + "\n")
+    status, output = make()
+    assert status == 1
+    told = "\n".join(line for line in output.split("\n") if "WARNING" in line or "ERROR" in line)
+    assert [fault for fault, words in FAULTS.items() if words not in told] == [], told
+
+    write("# Page\n\n$\\nosuchcommand{x}$\n")
+    status, output = make()
+    assert status == 1 and "nosuchcommand" in output
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("fault", ["{py:class}`no.such.Thing`", "{doc}`no-such-page`"])
+def test_one_warning_fails_the_build(tiny_book, fault):
+    _, write, make = tiny_book
+    write(f"# Page\n\n{fault}\n")
+    assert make()[0] == 1
+    write("# Page\n\nNothing wrong.\n")
+    status, output = make()
+    assert status == 0, output
 
 
 @pytest.mark.full
 def test_a_second_build_makes_the_same_bytes_from_cached_outputs(tiny_book):
-    folder, write = tiny_book
+    folder, write, make = tiny_book
     write(
-        "# Page\n\nText with $x^2$, {nb-download}`index.ipynb`.\n\n- [ ] a box\n\n"
+        "# Page\n\nText with $x^2$, {nb-download}`page.ipynb`.\n\n- [ ] a box\n\n"
         "```{code-cell}\nimport time\ntime.time_ns()\n```\n"
     )
     html = folder / "build/_build/html"
     contents = []
     for _ in range(2):
-        status, output = build(folder, "--force")
+        status, output = make("--force")
         assert status == 0, output
         contents.append(
             {path.relative_to(html): path.read_bytes() for path in html.rglob("*") if path.is_file()}
         )
     first, second = contents
+    assert any(
+        b'"output_type": "execute_result"' in data for name, data in second.items() if name.suffix == ".ipynb"
+    )
     assert second.keys() == first.keys()
     assert [str(name) for name in first if first[name] != second[name]] == []
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 import torch
-from site_harness import Visitor
+from site_harness import Visitor, served
 
 from kvcourse.caches import GrowingCache
 from kvcourse.decoder import tiny_model
@@ -157,12 +157,21 @@ def test_a_page_from_disk_works_too(chrome, site):
     visitor.close()
 
 
-def test_ticks_stay_after_a_reload(visit):
-    page = visit(CHAPTER)
-    boxes = page.locator("input.task-list-item-checkbox")
-    boxes.first.check()
-    page.reload()
-    assert boxes.first.is_checked() and not boxes.last.is_checked()
+@pytest.mark.full
+def test_boxes_to_tick_have_a_label_and_stay_ticked(chrome, tiny_book):
+    folder, write, build = tiny_book
+    write("# Page\n\n- [ ] pick a model\n- [ ] compute {math}`2L` of it\n")
+    status, output = build()
+    assert status == 0, output
+    with served(folder / "build/_build/html") as base:
+        visitor = Visitor(chrome, base)
+        page = visitor.open("book/page.html")
+        page.get_by_label("pick a model").check()
+        page.reload()
+        boxes = page.locator("input.task-list-item-checkbox")
+        assert [box.is_checked() for box in boxes.all()] == [True, False]
+        assert visitor.problems == []
+        visitor.close()
 
 
 def test_theme_switch(visit):

@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 from jupyter_cache.executors import utils as executors
 from myst_nb.core import read
+from myst_nb.core.execute.cache import NotebookClientCache
 
 from kvcourse.widgets import STATIC_ENV
 
@@ -68,6 +69,18 @@ def _find_cells_without_tick_boxes() -> None:
     read.create_md_parser = create_without
 
 
+def _give_cached_outputs_to_downloads() -> None:
+    """myst-nb 1.4 writes the download from the notebook it was given, which cached outputs never reach."""
+    start = NotebookClientCache.start_client
+
+    def start_and_hand_back(client):
+        given = client.notebook
+        start(client)
+        given.update(client.notebook)
+
+    NotebookClientCache.start_client = start_and_hand_back
+
+
 def _start_kernels_quietly() -> None:
     """ipykernel 7 warns at every start that a local kernel talks over TCP; errors are still shown."""
     quiet = ["--IPKernelApp.log_level=ERROR"]
@@ -75,6 +88,7 @@ def _start_kernels_quietly() -> None:
 
 
 def setup(app) -> None:
+    _give_cached_outputs_to_downloads()
     _start_kernels_quietly()
     _find_cells_without_tick_boxes()
     os.environ[STATIC_ENV] = "1"  # the kernels inherit it
