@@ -115,7 +115,6 @@ def main() -> None:
         + ("measured here" if vllm is not None else "recorded elsewhere; import vllm to measure it here")
     )
     print(f"the whole manager with SHA-256 keys, half of each prompt shared: {manager_seconds():.2f} s")
-    print("   (vLLM's took 3.4 s for 100,000 blocks, recorded under load and on other prompts)")
 
 
 if __name__ == "__main__":

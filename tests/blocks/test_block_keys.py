@@ -136,9 +136,11 @@ def test_an_image_sets_apart_the_blocks_it_stands_in_and_those_after():
         assert len({bare[number], cat[number], dog[number]}) == 3
 
 
-def test_where_an_image_starts_matters_and_an_image_reaches_over_blocks():
+def test_where_an_image_starts_and_ends_matters_and_an_image_reaches_over_blocks():
     tokens = [0] * 12  # placeholders only: nothing but the image tells the blocks apart
     assert len({block_keys(tokens, 4, images=[(start, 8, "cat")])[1] for start in (3, 4, 5)}) == 3
+    assert len({block_keys(tokens, 4, images=[(3, stop, "cat")])[1] for stop in (5, 6, 8)}) == 3
+    assert len({block_keys(tokens, 4, images=[(3, stop, "cat")])[1] for stop in (8, 9, 20)}) == 1
     assert (
         block_keys(tokens, 4, images=[(2, 9, "cat")])[2] != block_keys(tokens, 4, images=[(2, 8, "cat")])[2]
     )

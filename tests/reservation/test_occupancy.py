@@ -127,3 +127,8 @@ def test_a_run_has_a_number_of_steps():
     for steps in (0, -1, 1.5):
         with pytest.raises(ReservationError, match="number of steps"):
             saturate(PagedPool(8, 4), [(1, 1)], steps)
+    with pytest.raises(ReservationError, match="warm"):
+        saturate(PagedPool(8, 4), [(1, 1)], 10, warm_up=-1)
+    for requests in ([], [(1, 1)]):
+        with pytest.raises(ReservationError, match="ended within the 5 steps"):
+            saturate(PagedPool(8, 4), requests, 10, warm_up=5)

@@ -1,4 +1,4 @@
-"""Keys of block contents: equal keys, and only those, mean equal keys and values in the cache.
+"""The key of a block's content: two blocks have the same one exactly when what they cache is the same.
 
 The KV of a token depends on every token before it, so a block's key chains its parent's. It depends on more
 than tokens: another adapter, or an image behind a placeholder token, gives other KV for the same ids. And
@@ -8,13 +8,14 @@ The encoding. A key is a hash of bytes, so two different inputs must never give 
 concatenation would: "ab" + "c" and "a" + "bc". Every value is written as a type letter, a length, and its
 content; such a piece says where it ends, so a row of them can be read back in one way only.
 
-    None "N" · False "F" · True "T" · int "i" · text "s" (UTF-8) · bytes "b" · list or tuple "l" (length =
-    items) root key  = SHA-256("kvcourse-block-key-1" + encode(extras)) block key = SHA-256(parent key, 32
-    bytes + number of tokens, 8 bytes + each token, 8 bytes + encode(images))
+    letters    N None, F False, T True (these three end there), i int (two's complement), s text (UTF-8),
+               b bytes, l list or tuple (its length is the number of items, its content the items)
+    root key   SHA-256 of: "kvcourse-block-key-1", encode(extras)
+    block key  SHA-256 of: the parent's key, the number of tokens, each token, encode(images)
 
-Lengths and tokens are big-endian 64-bit numbers. SHA-256 because Python's `hash()` and other fast hashes can
-be made to collide on purpose, and a collision hands out another user's KV (vLLM advisory GHSA-rm76-4mrf-v9r8,
-2025).
+Lengths, the number of tokens and tokens are big-endian 64-bit numbers, a key is 32 bytes. SHA-256 because
+Python's `hash()` and other fast hashes can be made to collide on purpose, and a collision hands out another
+user's KV (vLLM advisory GHSA-rm76-4mrf-v9r8, 2025).
 """
 
 import operator
@@ -58,8 +59,8 @@ def root_key(extras: object = ()) -> bytes:
     return sha256(b"kvcourse-block-key-1" + encode(extras)).digest()
 
 
-def block_key(parent: bytes, tokens: Sequence[int], images: Sequence[tuple[int, str | bytes]] = ()) -> bytes:
-    """The key of one full block. `images`: (where it starts, from the block's first token; its hash)."""
+def block_key(parent: bytes, tokens: Sequence[int], images: Sequence[Image] = ()) -> bytes:
+    """The key of one full block. Positions of `images` are counted from its first token here."""
     packed = struct.pack(f">Q{len(tokens)}q", len(tokens), *tokens)
     return sha256(parent + packed + encode(images)).digest()
 
@@ -80,7 +81,11 @@ def extend_keys(
     """Add to `keys`, those of the first blocks, the ones of all further full blocks of `tokens`."""
     for begin in range(len(keys) * block_size, len(tokens) - block_size + 1, block_size):
         end = begin + block_size
-        inside = [(start - begin, content) for start, stop, content in images if start < end and stop > begin]
+        inside = [
+            (start - begin, min(stop, end) - begin, content)
+            for start, stop, content in images
+            if start < end and stop > begin
+        ]
         keys.append(block_key(keys[-1] if keys else root, tokens[begin:end], inside))
 
 

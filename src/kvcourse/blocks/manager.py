@@ -4,7 +4,8 @@ It moves no data. Who calls it computes keys and values and writes them to the s
 says which blocks to copy first. A call that raises has changed nothing.
 
 A full block can be found by others as soon as `start` or `append` has returned. So the caller computes a
-sequence's new tokens before it starts a sequence that may hit them, or in the same forward pass.
+sequence's new tokens before it starts a sequence that may hit them, or in the same forward pass. A prompt
+that is computed in chunks is started with the first of them, and grows by the others.
 """
 
 from collections.abc import Hashable, Iterable

@@ -40,9 +40,10 @@ def saturate(
     A step admits what fits, stores one token for each running request, is counted unless it is one of the
     first `warm_up`, and ends the requests that are complete. Where a paged pool has no block for a token, the
     newest request gives its blocks back and goes to the head of the queue, with what it has stored as its
-    prompt: recomputation, the paper's section 4.5. A run ends early when there is nothing left to do.
+    prompt: recomputation, the paper's section 4.5. A run ends early when all requests are done.
     """
     steps = whole_number(steps, "the number of steps", error=ReservationError)
+    warm_up = whole_number(warm_up, "the number of steps to warm up", 0, error=ReservationError)
     arrivals = ((number, prompt, output) for number, (prompt, output) in enumerate(requests))
     waiting: deque[tuple[int, int, int]] = deque()
     running: dict[int, list[int]] = {}  # tokens stored and tokens to come, oldest request first
@@ -82,6 +83,10 @@ def saturate(
             pool.finish(number)
             del running[number]
             seen.finished += step >= warm_up
+    if not seen.steps:
+        raise ReservationError(
+            f"the requests ended within the {warm_up} steps of warming up; give more of them."
+        )
     return seen
 
 
