@@ -40,7 +40,6 @@ $(READY): pyproject.toml constraints.txt
 
 course: $(READY) model
 	@$(MAKE) book
-	@$(MAKE) exercises
 	@$(MAKE) grade
 	@echo
 	@echo "The site: $(CURDIR)/$(SITE)/index.html   (make serve: http://127.0.0.1:$(PORT)/)"
