@@ -20,6 +20,17 @@ def test_release_work_and_their_sentences(course, capsys):
     assert capsys.readouterr().out.splitlines() == ["work/tiny/tiny.ipynb: copied.", "work/: nothing new."]
 
 
+def test_what_was_released_before_a_fault_is_said(course, capsys):
+    (course / "solutions" / "empty").mkdir()
+    (course / "solutions" / "unfinished").mkdir()
+    (course / "solutions" / "unfinished" / "notes.txt").write_text("soon")
+    assert main(["release", "--root", str(course)]) == 2
+    said = capsys.readouterr()
+    assert (
+        said.out.startswith("exercises/tiny: released") and "solutions/unfinished/unfinished.md" in said.err
+    )
+
+
 def test_the_root_is_found_from_below(course, monkeypatch):
     monkeypatch.chdir(course / "solutions" / "tiny")
     assert main(["release"]) == 0

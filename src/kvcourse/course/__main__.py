@@ -82,9 +82,10 @@ def build_parser():
 
 def run_release(root, args):
     """Release assignments; say of each whether it changed."""
-    from kvcourse.course.authoring import release
+    from kvcourse.course.authoring import release_one, source_folders
 
-    for made in release(root, args.assignment):
+    for name in args.assignment or source_folders(root):
+        made = release_one(root, name)
         print(f"exercises/{made.assignment}: {'released' if made.changed else 'unchanged'} ({made.summary})")
     return 0
 

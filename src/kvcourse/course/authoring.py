@@ -28,10 +28,16 @@ class Release:
 
 def release(root: Path, names: list[str] | None = None) -> list[Release]:
     """Release the named assignments, or all; one that has not changed since the last time is skipped."""
-    found = sorted(folder.name for folder in (root / "solutions").glob("[!.]*") if folder.is_dir())
-    if not found and not names:
+    return [release_one(root, name) for name in names or source_folders(root)]
+
+
+def source_folders(root: Path) -> list[str]:
+    """Return the names of the folders in solutions/ that hold a file; an empty one is nobody's assignment yet."""
+    folders = [folder for folder in (root / "solutions").glob("[!.]*") if folder.is_dir()]
+    found = sorted(folder.name for folder in folders if next(files_below(folder), None))
+    if not found:
         raise CourseError(f"expected an assignment's folder in {root / 'solutions'}, found none.")
-    return [release_one(root, name) for name in names or found]
+    return found
 
 
 def release_one(root: Path, assignment: str) -> Release:
