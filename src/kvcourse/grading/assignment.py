@@ -28,6 +28,11 @@ class Course:
         """The gradebook's address."""
         return self.directory.db_url
 
+    @property
+    def gradebook_name(self) -> str:
+        """The gradebook's address, relative to the course where it lies in it."""
+        return self.url.replace(str(self.root), ".")
+
     def folder(self, name: str) -> Path:
         """The folder of a step: source, submitted, autograded or feedback."""
         return self.root / getattr(self.directory, f"{name}_directory")
@@ -137,7 +142,7 @@ def register(course: Course, assignment: Assignment) -> None:
     from kvcourse.grading.gradebook import GradebookError, explained
 
     stamp = course.state / f"{assignment.name}.registered.json"
-    wanted = {"source": digest(_content(assignment.master)), "url": course.url}
+    wanted = {"source": digest(_content(assignment.master)), "gradebook": course.gradebook_name}
     with explained(course.url), Gradebook(course.url, course.directory.course_id) as gradebook:
         there = any(entry.name == assignment.name for entry in gradebook.assignments)
         submitted = there and gradebook.find_assignment(assignment.name).num_submissions > 0

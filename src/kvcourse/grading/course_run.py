@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kvcourse.checks.seed import class_seed
-from kvcourse.course.files import digest, write_atomic
+from kvcourse.course.files import CourseError, digest, write_atomic
 from kvcourse.grading import sandbox
 from kvcourse.grading.assignment import Assignment, Course, read_assignment, register
 from kvcourse.grading.autograded import build_notebook
@@ -83,10 +83,15 @@ class Waiting:
 
 
 Progress = Callable[[str, int, int], None]
+Finish = Callable[[str, SubmissionReport], None]
 
 
 def grade_assignment(
-    course: Course, name: str, settings: Settings, progress: Progress = lambda student, done, total: None
+    course: Course,
+    name: str,
+    settings: Settings,
+    progress: Progress = lambda student, done, total: None,
+    zygote: Zygote | None = None,
 ) -> Summary:
     """Grade what is new or changed among an assignment's submissions. Raise UserError for what stops the
     run.
@@ -101,7 +106,7 @@ def grade_assignment(
             one = GradingRun(
                 course, assignment, settings, Recorder(gradebook, url, name, name, course.config)
             )
-            summary = one.grade(students, progress)
+            summary = one.grade(students, progress, zygote)
             shutil.rmtree(course.state / "tmp", ignore_errors=True)
         finally:
             gradebook.close()
@@ -130,7 +135,7 @@ class GradingRun:
             row.student_id for row in recorder.gradebook.assignment_submissions(assignment.name)
         }
 
-    def grade(self, students: list[str], progress: Progress) -> Summary:
+    def grade(self, students: list[str], progress: Progress, zygote: Zygote | None = None) -> Summary:
         """Grade the students' submissions; report on all of them."""
         done = 0
 
@@ -150,7 +155,11 @@ class GradingRun:
             else:
                 new[student] = inputs
         if new:
-            self._run(new, finish)
+            if zygote is None:
+                with self._zygote() as running:
+                    self._run(new, finish, running, stop=running.close)
+            else:
+                self._run(new, finish, zygote, stop=lambda: None)
         self.summary.submissions = [self._reports[student] for student in students]
         return self.summary
 
@@ -200,13 +209,15 @@ class GradingRun:
 
     # ---- the run ---------------------------------------------------------------------------------
 
-    def _run(self, new: dict[str, str], finish: Callable[[str, SubmissionReport], None]) -> None:
+    def _zygote(self) -> Zygote:
         modules = imported_modules(self.assignment.master)
         cpu = int(self.settings.total_seconds) + 60
-        with (
-            Zygote(self.settings.level, modules, secret=self.course.root, cpu=cpu) as zygote,
-            ThreadPoolExecutor(self.settings.workers) as pool,
-        ):
+        return Zygote(self.settings.level, modules, secret=self.course.root, cpu=cpu)
+
+    def _run(self, new: dict[str, str], finish: Finish, zygote: Zygote, stop: Callable[[], None]) -> None:
+        if zygote.level != self.settings.level:
+            raise CourseError(f"expected processes at level {self.settings.level}, got {zygote.level}.")
+        with ThreadPoolExecutor(self.settings.workers) as pool:
             slots = list(range(self.settings.workers))
             running: dict[Future, tuple[Waiting, int]] = {}
             queue = iter(new)
@@ -228,7 +239,7 @@ class GradingRun:
                             waiting.student, self._shielded(waiting.student, self._recording(waiting, future))
                         )
             except BaseException:
-                zygote.close()  # lets the workers end
+                stop()  # lets the workers end
                 raise
 
     def _shielded(self, student: str, step: Callable[[], Any]) -> Any:
