@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kvcourse.errors import UserError
+from kvcourse.units import both
 from kvcourse.widgets import cache_work as _cache_work
+from kvcourse.widgets import kv_calc as _kv_calc
 from kvcourse.widgets import widget
 
 FOREGROUND = "#010203"  # a color no figure uses: shown as the page's own text color
@@ -187,3 +189,23 @@ def cache_work(prompt: int = 64, new: int = 16):
         "Stepping through it needs JavaScript.</p>"
     )
     return widget("cache_work", {"prompt": prompt, "new": new, "step": 1}, fallback)
+
+
+def kv_calc(
+    model: str = "Llama-2-7B",
+    tokens: int = 4096,
+    sequences: int = 16,
+    dtype: str = "fp16",
+    weights: str = "fp16",
+):
+    """Return the calculator: a cache's bytes beside the weights, from a named model or one's own numbers."""
+    state = _kv_calc.state(model, tokens, sequences, dtype, weights)
+    shape = next(known for known in _kv_calc.models() if known.name == model)
+    found = _kv_calc.figures(shape, dtype, tokens, sequences, weights)
+    fallback = (
+        f"<p>{model}, cache in {dtype}: {both(found.per_token)} a token, {both(found.per_sequence)} for a "
+        f"sequence of {tokens:,} tokens, {both(found.total)} for {sequences:,} of them. The weights take "
+        f"{both(found.weights)}; sequence {found.passes:,} passes them. "
+        "Other numbers need JavaScript; <code>kvcourse size</code> computes them in a terminal.</p>"
+    )
+    return widget("kv_calc", state, fallback)

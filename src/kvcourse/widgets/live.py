@@ -3,7 +3,7 @@
 import anywidget
 import traitlets
 
-from kvcourse.widgets import cache_work
+from kvcourse.widgets import cache_work, kv_calc
 from kvcourse.widgets.host import HERE
 
 
@@ -29,4 +29,21 @@ class CacheWork(anywidget.AnyWidget):
     step = traitlets.Int(1, min=1, max=cache_work.MAX_NEW).tag(sync=True)
 
 
-CLASSES = {"quiz": Quiz, "cache_work": CacheWork}
+class KvCalc(anywidget.AnyWidget):
+    """What a cache costs, beside `parameters` weights stored in the dtype `weights`."""
+
+    _esm = HERE / "kv_calc.js"
+    _css = _css("kv_calc")
+    models = traitlets.List().tag(sync=True)
+    model = traitlets.Unicode().tag(sync=True)
+    layers = traitlets.Int(1, min=1, max=kv_calc.MOST["layers"]).tag(sync=True)
+    kv_heads = traitlets.Int(1, min=1, max=kv_calc.MOST["kv_heads"]).tag(sync=True)
+    head_dim = traitlets.Int(1, min=1, max=kv_calc.MOST["head_dim"]).tag(sync=True)
+    dtype = traitlets.Enum(kv_calc.CACHE_DTYPES, "fp16").tag(sync=True)
+    parameters = traitlets.Int(1, min=1, max=kv_calc.MOST["parameters"]).tag(sync=True)
+    weights = traitlets.Enum(kv_calc.WEIGHT_DTYPES, "fp16").tag(sync=True)
+    tokens = traitlets.Int(1, min=1, max=kv_calc.MOST["tokens"]).tag(sync=True)
+    sequences = traitlets.Int(1, min=1, max=kv_calc.MOST["sequences"]).tag(sync=True)
+
+
+CLASSES = {"quiz": Quiz, "cache_work": CacheWork, "kv_calc": KvCalc}
