@@ -271,6 +271,8 @@ def test_unreadable_sources_are_refused_in_one_sentence(course):
         release(course)
     text.unlink()
     with pytest.raises(CourseError, match=r"expected the assignment's text in solutions/tiny/tiny.md"):
+        release(course, ["tiny"])
+    with pytest.raises(CourseError, match="expected an assignment's folder in"):
         release(course)
     with pytest.raises(CourseError, match=r"solutions/big/big.md"):
         release(course, ["big"])

@@ -32,7 +32,7 @@ def release(root: Path, names: list[str] | None = None) -> list[Release]:
 
 
 def source_folders(root: Path) -> list[str]:
-    """Return the names of the folders in solutions/ that hold a file; an empty one is nobody's assignment yet."""
+    """Return the names of the folders in solutions/ that hold a file (an empty one is no assignment yet)."""
     folders = [folder for folder in (root / "solutions").glob("[!.]*") if folder.is_dir()]
     found = sorted(folder.name for folder in folders if next(files_below(folder), None))
     if not found:
