@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 
 from lint_model import GradedCell, bound_in, is_check, names_of
 
-QUIET = {"passed", "that", "integer", "number", "tensor", "mask", "tokens", "rows_fed", "raises"}
+QUIET = {
+    "passed", "that", "integer", "number", "tensor", "mask", "tokens", "text", "own_work",
+    "rows_fed", "raises",
+}  # fmt: skip
 NEVER = {"eval", "exec", "compile", "pickle", "marshal", "__import__", "globals", "locals", "get_ipython"}
 NOT_ON_ANSWERS = {
     "getattr", "setattr", "open", "format", "format_map", "isinstance", "issubclass", "vars", "str", "repr",
@@ -119,7 +122,7 @@ def counts_before_it_loops(cell):
 @cell_rule
 def expects_before_it_calls(cell):
     """What is expected comes from the test alone, and stands in no argument and no assertion's text."""
-    for call in cell.calls("integer", "number", "tensor", "mask", "tokens", "credit"):
+    for call in cell.calls("integer", "number", "tensor", "mask", "tokens", "text", "credit", "size"):
         wants = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "want")]
         for want in wants:
             if cell.touches(want):
@@ -137,21 +140,21 @@ def expects_before_it_calls(cell):
 
 @cell_rule
 def ends_quietly(cell):
-    """The last line is no stray expression: a check, or the name of a score that `credit` gave."""
+    """The last line is no stray expression: a check, or the name of a score that `credit` or `size` gave."""
     if not cell.tree.body or not isinstance(cell.tree.body[-1], ast.Expr):
         return
     last = cell.tree.body[-1].value
     scores = {
         target.id
         for node in cell.find(ast.Assign)
-        if is_check(node.value) and node.value.func.attr == "credit"
+        if is_check(node.value) and node.value.func.attr in ("credit", "size")
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     if not (is_check(last) and last.func.attr in QUIET) and not (
         isinstance(last, ast.Name) and last.id in scores
     ):
-        yield f"line {last.lineno}: the last expression is neither a check nor a score from credit"
+        yield f"line {last.lineno}: the last expression is neither a check nor a score from credit or size"
 
 
 @cell_rule
@@ -198,7 +201,7 @@ def raises_and_does_not(cell):
     ]
     if demands and not any(
         cell.touches(call.args[0])
-        for call in cell.calls(*QUIET - {"raises"}, "credit", "choices")
+        for call in cell.calls(*QUIET - {"raises"}, "credit", "size", "record", "choices")
         if call.args
     ):
         yield f"line {demands[0].lineno}: expected also a case that must not raise"

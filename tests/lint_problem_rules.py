@@ -81,13 +81,15 @@ def names_mistakes(notebook):
     for name in notebook.problems:
         tests = [test for test in notebook.tests if test.name.partition("-")[0] == name]
         for test in tests:
-            for call in test.calls("integer", "number", "credit"):
+            for call in test.calls("integer", "number", "credit", "size"):
                 if not any(keyword.arg in ("quantity", "mistakes") for keyword in call.keywords):
                     yield test.name, f"line {call.lineno}: expected quantity=, for the hints"
         known = [
             call
             for test in tests
-            for call in test.calls("integer", "number", "credit", "tensor", "mask", "that", "rows_fed")
+            for call in test.calls(
+                "integer", "number", "credit", "size", "tensor", "text", "mask", "that", "rows_fed"
+            )
             if call.func.attr in ("that", "rows_fed")
             or any(k.arg in ("quantity", "mistakes") for k in call.keywords)
         ]

@@ -3,57 +3,17 @@
 Cells run here in one process and without a kernel; `tests/answer_bank.py` runs them under nbgrader.
 """
 
-import contextlib
-import io
 from pathlib import Path
 
 import pytest
 
-from kvcourse.checks import markers
+from cell_runner import run
 from kvcourse.course.bank import filled_in, read_bank, reference_sources
 from kvcourse.course.source import read_source
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = read_source(ROOT / "solutions" / "a1-decoding" / "a1-decoding.md")
 BANK = read_bank(ROOT / "tests" / "answers" / "a1-decoding", SOURCE)
-
-
-class Sources(markers.Plain):
-    """The markers of one process, with the text of the cells run so far."""
-
-    def __init__(self):
-        self.cells = []
-
-    def source(self, name):
-        found = [text for cell in self.cells if (text := markers.definition(cell, name))]
-        return found[-1] if found else ""
-
-
-def run(notebook, problem=None):
-    """Points of each test cell, and what it printed or raised."""
-    names, points, said = {"__name__": "__main__"}, {}, {}
-    kept = Sources()
-    with markers.use(kept):
-        for cell in notebook.cells:
-            meta = cell.metadata.get("nbgrader", {})
-            grade_id = meta.get("grade_id", "")
-            if cell.cell_type != "code" or (problem and grade_id.partition("-")[0] not in (problem, "setup")):
-                continue
-            out, err = io.StringIO(), io.StringIO()
-            failed = ""
-            try:
-                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                    exec(compile(cell.source, grade_id, "exec"), names)
-            except Exception as error:
-                failed = f"{type(error).__name__}: {error}"
-            kept.cells.append(cell.source)
-            if meta.get("grade") and not meta["solution"]:
-                scored = cell.source.rstrip().endswith("\nscore")
-                points[grade_id] = (
-                    0 if failed or err.getvalue() else names["score"] if scored else meta["points"]
-                )
-                said[grade_id] = out.getvalue() + failed + err.getvalue()
-    return points, said
 
 
 @pytest.mark.parametrize("seed", ["answer bank", "spring", pytest.param("autumn", marks=pytest.mark.full)])

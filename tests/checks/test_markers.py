@@ -73,7 +73,11 @@ def test_definition_is_the_last_one_with_its_decorators():
     text = "def f():\n    return 1\n\n@cache\ndef f(x):\n    # note\n    return 2\n\nf(1)\n"
     assert definition(text, "f") == "@cache\ndef f(x):\n    # note\n    return 2"
     assert definition("class C:\n    def f(self): ...\n", "f") == ""
-    assert definition("f = lambda: 0", "f") == ""
+    assert definition("f = lambda: 0", "f") == "f = lambda: 0"
+    assert definition("from m import g as f\nimport a.b\n", "f") == "from m import g as f"
+    assert definition("from m import g as f\nimport a.b\n", "a") == "import a.b"
+    assert definition("def f(): ...\nf, g = g, f\n", "f") == "f, g = g, f"
+    assert definition("from m import *", "f") == ""
     assert definition("def f(:", "f") == ""
     assert definition("x = '\0'", "f") == ""
 

@@ -166,6 +166,34 @@ def test_two_mistakes_at_once():
     assert all(match.hint.startswith("Two things at once.") for match in found)
 
 
+def test_llama_2_7b_is_passed_at_the_seventh_sequence():
+    llama = {"kv_bytes": 2**31, "weight_bytes": 13_476_831_232}
+    assert right_value("sequences_to_exceed", **llama) == 7
+    assert names("sequences_to_exceed", 6, **llama)[0] == "stops at the last one that fits"
+    assert names("sequences_to_exceed", 8, **llama) == ["computes with rounded gigabytes"]
+    assert names("sequences_to_exceed", 16, **llama) == ["takes the batch of the lesson's example"]
+
+
+def test_a_decode_step_against_adding_up_its_reads():
+    weights, cache, batch, rate = 16_060_522_496, 2**30, 8, 3.35e12
+    reads = [weights] + [cache for sequence in range(batch)]
+    step = {"weight_bytes": weights, "kv_bytes": cache, "batch": batch, "bytes_per_second": rate}
+    assert right_value("decode_ms", **step) == pytest.approx(1000 * sum(reads) / rate)
+    shared = 1000 * (weights + cache) / rate
+    assert names("decode_ms", shared, **step) == ["shares one cache among the batch"]
+    assert names("decode_ms", 1000 * weights / rate, **step) == [
+        "forgets the caches", "takes the larger of the two reads"
+    ]  # fmt: skip
+
+
+def test_a_pool_holds_what_a_server_logged():
+    """vllm-project/vllm issue 10517: 1,952 blocks of 16 tokens of Llama-3.1-8B in 3.81 GiB."""
+    llama = {"num_layers": 32, "num_kv_heads": 8, "head_dim": 128, "num_heads": 32, "hidden_size": 4096}
+    pool = {"pool_bytes": int(3.81 * 2**30), "dtype_bytes": 2, **llama}
+    assert right_value("pool_tokens", **pool) == pytest.approx(1952 * 16, rel=0.002)
+    assert any("query heads" in name for name in names("pool_tokens", 31_232 / 4, **pool))
+
+
 # ---- what must hold for all of them --------------------------------------------------------------
 
 INPUTS = {
@@ -181,6 +209,26 @@ INPUTS = {
         dict(dtype_bytes=4, tokens=1000, **QWEN | {"num_heads": 56}),
         dict(dtype_bytes=2, tokens=1024, **QWEN),
     ],
+}
+GIB = 2**30
+INPUTS |= {
+    "weight_bytes": [{"parameters": 6_738_415_616, "dtype_bytes": 2}, {"parameters": 1000, "dtype_bytes": 1}],
+    "sequences_to_exceed": [
+        {"kv_bytes": 2 * GIB, "weight_bytes": 13_476_831_232},
+        {"kv_bytes": 3 * GIB, "weight_bytes": 12 * GIB},
+        {"kv_bytes": 13_476_831_232, "weight_bytes": 2 * GIB},
+        {"kv_bytes": GIB, "weight_bytes": 41 * GIB + 7},
+    ],
+    "cache_to_weights": [{"kv_bytes": 3 * GIB, "weight_bytes": 13_476_831_232}],
+    "decode_ms": [
+        {"weight_bytes": 16 * 10**9, "kv_bytes": GIB, "batch": b, "bytes_per_second": 3.35e12}
+        for b in (1, 3, 40)
+    ],
+    "batch_where_caches_equal_weights": [{"kv_bytes": GIB, "weight_bytes": 16 * 10**9}],
+    "pool_tokens": [dict(pool_bytes=11 * GIB, dtype_bytes=b, **QWEN | {"num_heads": 24}) for b in (1, 2)],
+    "printed_factor": [{"printed": 2.0, "kv_bytes": GIB}, {"printed": 0.5, "kv_bytes": 10**9}],
+    "size_in_bytes": [{"number": 2.5, "unit_bytes": 10**6, "twin_bytes": 2**20}],
+    "concurrency": [{"pool_tokens": 83_488, "max_model_len": 32_768}],
 }
 INPUTS["score_pairs"] = INPUTS["rows_projected"]
 CASES = [(quantity, inputs) for quantity in quantities() for inputs in INPUTS[quantity]]

@@ -14,7 +14,7 @@ and what an operator of the learner's own class does. A marker names the excepti
 | `value(h)` | a copy of what the handle's object holds now | a copy of it |
 | `op(name, *args)` | the learner's classes do this operator (`"eq"`, `"add"`, ...) | `operator.name(*args)` |
 | `vjp(f, args, grad)` | run `f` forward and backward on the learner's side | the same, here |
-| `source(name)` | the text of the definition of `name` that was handed in | found among the cells run |
+| `source(name)` | the text of the statement that makes `name`, as handed in | found among the cells run |
 
 A handle stands for the object itself: passed to a learner's function it arrives as that object, not as a
 copy, and `h[...] = 0` changes it in place. What it holds is read only through `value`, so that a test works
@@ -85,7 +85,10 @@ def vjp(function: Callable, args: Sequence[Any], grad: Any = None) -> tuple[Any,
 
 
 def source(name: str) -> str:
-    """Text of the function or class `name` as handed in, for rules such as "no loop"; "" if there is none."""
+    """Text of the `def`, `class`, assignment or import of `name` as handed in, for rules such as "no loop".
+
+    "" if there is none.
+    """
     return _active.source(name)
 
 
@@ -126,16 +129,30 @@ class Plain:
 
 
 def definition(text: str, name: str) -> str:
-    """The last top-level `def` or `class` called `name` in a program's text, decorators included, or ""."""
+    """The last top-level statement that binds `name` in a program's text, decorators included, or "".
+
+    A `def`, a `class`, an assignment or an import; `from module import *` does not say what it binds.
+    """
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
         return ""
     for node in reversed(body):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
-            first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+        if name in _bound_by(node):
+            first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
             return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
     return ""
+
+
+def _bound_by(node: ast.stmt) -> set[str]:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {node.name}
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return set()
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@
 
 `check` is for the part of a test cell that learners read: its messages show the values. `hidden` is for the
 part behind nbgrader's hidden markers: the same checks, but a message tells neither inputs nor values, only
-the kind of error and the likely mistake, so feedback does not give the hidden test away.
+the kind of error and the likely mistake, so feedback does not give the hidden test away. `blind` is for a
+visible check whose expected value is the answer itself: it shows what came, not what was expected.
 
     check.integer(rows_projected(64, 16, True), 79, "rows_projected(64, 16, cached=True)",
                   quantity="rows_projected", prompt=64, new=16, cached=True)
@@ -14,7 +15,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kvcourse.checks.catalog.memory import UNIT_BYTES
 from kvcourse.checks.mistakes import diagnose
+from kvcourse.checks.own_work import borrowed
 from kvcourse.checks.plain import describe, real, type_name, whole
 
 NOTHING = "None means that the function ended without `return`."
@@ -26,10 +29,13 @@ class CheckFailed(AssertionError):
 
 
 class Checks:
-    """Checks whose messages show inputs and values (`show=True`) or hide them."""
+    """Checks whose messages show inputs and values (`show=True`) or hide them.
 
-    def __init__(self, show: bool) -> None:
-        self._show = show
+    `tell=False` keeps back what was expected and shows the rest.
+    """
+
+    def __init__(self, show: bool, tell: bool = True) -> None:
+        self._show, self._tell = show, tell
 
     # ---- numbers ---------------------------------------------------------------------------------
 
@@ -98,7 +104,75 @@ class Checks:
         self._fail(case, describe(want[first]), describe(got[first]), likely)
         return 0.0
 
+    def size(
+        self, got: Any, want: int, case: str, points: float, part: float,
+        rtol: float = 0.05, quantity: str | None = None, **inputs: Any,
+    ) -> float:  # fmt: skip
+        """Score of a pair (number, unit) that stands for `want` bytes, within `rtol`: `points`.
+
+        `part` where only the unit's family is wrong (GB said of a number of GiB); anything else fails. Put it
+        last in the cell, where nbgrader reads the score.
+        """
+        __tracebackhide__ = True
+        if type(got) not in (tuple, list) or len(got) != 2 or real(got[0]) is None or type(got[1]) is not str:
+            example = "a pair of a number and a unit, such as (3.5, 'GiB')"
+            self._fail(case, example, describe(got), self._why(got), safe=True)
+        units = {"KB": "kB", "bytes": "B", "byte": "B", "Gi": "GiB", "Mi": "MiB", "Ki": "KiB"}
+        number, unit = real(got[0]), units.get(got[1].strip(), got[1].strip())
+        if unit not in UNIT_BYTES:
+            known = f"a unit among {', '.join(UNIT_BYTES)}"
+            self._fail(case, known, describe(got[1]), safe=True)
+        right = want / UNIT_BYTES[unit]
+        if abs(number - right) <= rtol * right:
+            return points
+        rough = {"unit": unit, "within": 0.03 * abs(number)}  # people round such figures
+        likely = _likely(quantity, number, inputs | rough)
+        twin = unit.replace("iB", "B").replace("KB", "kB") if "iB" in unit else unit.upper()[:1] + "iB"
+        if unit != "B" and abs(number - want / UNIT_BYTES[twin]) <= 0.01 * want / UNIT_BYTES[twin]:
+            print(
+                f"{case}: {part:g} of {points:g} points. That is the number in {twin}; the unit says {unit}."
+            )
+            return part
+        self._fail(case, f"{right:.6g} {unit}", f"{describe(number)} {unit}", likely or _side(number, right))
+        return 0.0
+
     # ---- words and tokens ------------------------------------------------------------------------
+
+    def text(
+        self,
+        got: Any,
+        want: str,
+        case: str,
+        also: Iterable[str] = (),
+        mistakes: Mapping[str, str] | None = None,
+    ) -> None:
+        """`got` is the text `want` or one of `also`; `mistakes` maps a hint to the text it gives."""
+        __tracebackhide__ = True
+        if type(got) is not str:
+            self._fail(case, "a text (str)", describe(got), self._why(got), safe=True)
+        if got not in (want, *also):
+            hints = [hint for hint, wrong in (mistakes or {}).items() if got == wrong]
+            self._fail(case, describe(want), describe(got), " Or: ".join(hints))
+
+    def one_of(self, got: Any, allowed: Iterable[str], case: str) -> str:
+        """The text among `allowed` that `got` is; upper and lower case are the same. Anything else fails."""
+        __tracebackhide__ = True
+        names = {name.lower(): name for name in allowed}
+        if type(got) is not str or got.strip().lower() not in names:
+            known = ", ".join(list(names.values())[:4]) + (", ..." if len(names) > 4 else "")
+            self._fail(case, f"one of {known}", describe(got), self._why(got), safe=True)
+        return names[got.strip().lower()]
+
+    def record(self, got: Any, fields: Sequence[str], case: str) -> list[Any]:
+        """The values of `fields` in `got`, a dict that has them (and may have more)."""
+        __tracebackhide__ = True
+        if type(got) is not dict:
+            self._fail(case, f"a dict with {', '.join(fields)}", describe(got), self._why(got), safe=True)
+        missing = [name for name in fields if name not in got]
+        if missing:
+            came = describe([name for name in got if type(name) is str])
+            self._fail(case, f"the key {missing[0]!r}", f"the keys {came}", safe=True)
+        return [got[name] for name in fields]
 
     def choices(self, got: Any, allowed: Iterable[str], case: str) -> frozenset[str]:
         """The letters in `got`: a set (or list, tuple, string) of some of `allowed`; anything else fails."""
@@ -222,6 +296,13 @@ class Checks:
 
     # ---- errors, rules, the end ------------------------------------------------------------------
 
+    def own_work(self, name: str, package: str = "kvcourse") -> None:
+        """The function `name` was built in the notebook: nothing that it uses comes from `package`."""
+        __tracebackhide__ = True
+        sentence = borrowed(name, package)
+        if sentence:
+            raise CheckFailed(f"{name}\n  {sentence}")
+
     def raises(self, error: type[Exception], function: Callable, *args: Any, case: str) -> None:
         """`function(*args)` raises `error`. Always beside a case that must not raise."""
         __tracebackhide__ = True
@@ -252,7 +333,8 @@ class Checks:
         __tracebackhide__ = True
         lines = [case if self._show else f"{case}, with other inputs than the ones shown"]
         if self._show or safe:
-            lines += [f"  expected: {want}", f"  got:      {got}"]
+            lines += [f"  expected: {want}"] if self._tell or safe else []
+            lines += [f"  got:      {got}"]
         if likely:
             lines.append(f"  likely:   {likely}")
         elif not (self._show or safe):
@@ -267,6 +349,7 @@ class Checks:
 
 check = Checks(show=True)
 hidden = Checks(show=False)
+blind = Checks(show=True, tell=False)
 
 
 def _likely(quantity: str | None, number: float, inputs: dict[str, Any]) -> str:

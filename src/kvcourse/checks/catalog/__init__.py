@@ -4,11 +4,16 @@ A way or a slip answers None where an input it needs was not given. They come fr
 issues and tutorials, and from the assignments' answer banks.
 """
 
+from kvcourse.checks.catalog.budget import CONCURRENCY, EQUAL, EXCEED, FACTOR, POOL, RATIO, STEP, WEIGHTS
 from kvcourse.checks.catalog.flops import CROSSOVER, FLOPS, matmul_params
 from kvcourse.checks.catalog.generation import CHAT, LENGTH, PAIRS, ROWS
 from kvcourse.checks.catalog.kinds import Quantity, Slip, Way
-from kvcourse.checks.catalog.memory import BYTES
+from kvcourse.checks.catalog.memory import BYTES, SIZE
 
-QUANTITIES = {known.name: known for known in (ROWS, PAIRS, LENGTH, CHAT, FLOPS, CROSSOVER, BYTES)}
+_ALL = (
+    ROWS, PAIRS, LENGTH, CHAT, FLOPS, CROSSOVER,
+    BYTES, WEIGHTS, EXCEED, RATIO, STEP, EQUAL, POOL, CONCURRENCY, FACTOR, SIZE,
+)  # fmt: skip
+QUANTITIES = {known.name: known for known in _ALL}
 
 __all__ = ["QUANTITIES", "Quantity", "Slip", "Way", "matmul_params"]
