@@ -1,6 +1,7 @@
 """What students get: enough for `make lab`, and nothing that an instructor keeps."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -124,6 +125,21 @@ def test_a_leak_stops_it(whole, leak):
     assert (whole / "build" / "kvcourse-student.zip").read_bytes() == older
 
 
+def test_a_line_that_tells_nothing_may_stand_elsewhere(whole, edit):
+    edit(
+        "### BEGIN HIDDEN TESTS\nfor tokens",
+        "### BEGIN HIDDEN TESTS\ncounted = pages(tokens, size)\nfor tokens",
+    )
+    release(whole)
+    (whole / "src" / "kvcourse" / "x.py").write_text("counted = pages(tokens, size)\n")
+    make_bundle(whole)
+    (whole / "src" / "kvcourse" / "x.py").write_text(
+        "for tokens_of_hidden_test in (0, 1, 15, 16, 17, 4096):\n"
+    )
+    with pytest.raises(CourseError, match=r"x.py would show a line of the hidden tests of cell q1-hidden"):
+        make_bundle(whole)
+
+
 def test_what_is_missing_is_one_sentence(whole):
     (whole / "exercises" / "tiny" / "tiny.ipynb").unlink()
     with pytest.raises(CourseError, match="expected releases in exercises/"):
@@ -134,13 +150,13 @@ def test_what_is_missing_is_one_sentence(whole):
 
 
 def hidden_lines(assignment):
-    """Return the lines between hidden-test markers, found in the plain text of the source."""
+    """Return the lines with a number or a text between hidden-test markers, in the source's plain text."""
     inside, found = False, set()
     for line in source_text(REPO, assignment).read_text().split("\n"):
         marker = MARKER.search(line)
         if marker:
             inside = marker[0] == "BEGIN HIDDEN TESTS"
-        elif inside and len(line.strip()) > 25:
+        elif inside and len(line.strip()) > 25 and re.search(r"[0-9\"']", line):
             found.add(line.strip())
     return found
 
