@@ -62,7 +62,7 @@ exercises: $(READY)
 lab: $(READY)
 	@test -d solutions && $(PY) -m kvcourse.course release || true
 	@$(PY) -m kvcourse.course work
-	@cd work && ../$(BIN)/jupyter lab
+	@$(BIN)/jupyter lab --ServerApp.root_dir=work
 
 grade: exercises
 	@$(PY) -m kvcourse.course sample-class
