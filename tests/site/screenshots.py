@@ -8,18 +8,24 @@ import sys
 from site_harness import ROOT, SITE, THEMES, WIDTHS, Visitor, browser, chromium, page_names, served
 
 OUT = ROOT / "build/screenshots"
-TALLEST = 16_000  # Chromium's limit for one picture; a longer page continues in a second one
+TALLEST = 8_000  # px in one picture; a longer page continues in the next
 
 
 def shoot(page, stem: str) -> list[str]:
-    """Save the page from top to bottom; return the names of its pictures."""
-    height = page.evaluate("document.documentElement.scrollHeight")
+    """Save the page from top to bottom; return the names of its pictures.
+
+    The window is made as tall as the picture: Chromium's own full-page mode at times drew a page mid-layout.
+    """
     width = page.viewport_size["width"]
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size({"width": width, "height": min(height, TALLEST)})
     names = []
-    for part, top in enumerate(range(0, height, TALLEST)):
-        name = f"{stem}{f'-{part + 1}' if part else ''}.png"
-        clip = {"x": 0, "y": top, "width": width, "height": min(TALLEST, height - top)}
-        page.screenshot(path=OUT / name, full_page=True, clip=clip)
+    for part, top in enumerate(range(0, height, TALLEST), start=1):
+        if height - top < TALLEST:  # the last part: no overlap with the one before
+            page.set_viewport_size({"width": width, "height": height - top})
+        page.evaluate("top => { scrollTo(0, top); return new Promise(requestAnimationFrame) }", top)
+        name = f"{stem}{f'-{part}' if part > 1 else ''}.png"
+        page.screenshot(path=OUT / name, animations="disabled")
         names.append(name)
     return names
 

@@ -86,7 +86,7 @@ class Visitor:
         self.problems: list[str] = []
         self.loaded: set[Path] = set()  # files of the site, relative to it
         self.context = instance.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce")
-        self.context.set_default_timeout(20_000)
+        self.context.set_default_timeout(30_000)
         self.context.add_init_script(
             "if (!sessionStorage.getItem('visited')) { sessionStorage.setItem('visited', '1');"
             f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}'); }}"

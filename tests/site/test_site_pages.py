@@ -27,18 +27,22 @@ def axe_faults(page) -> list[str]:
     ]
 
 
-def wider_than_screen(page) -> list[str]:
+CUT_OFF = """width => [...document.querySelectorAll('.bd-main *, footer *')].filter(element => {
+    const box = element.getBoundingClientRect();
+    if (!box.width || (box.right <= width + 1 && box.left >= -1)) return false;
+    if (element.closest('.bd-sidebar-secondary, .katex-mathml')) return false;  // a drawer; unseen
+    for (let outer = element.parentElement; outer; outer = outer.parentElement)
+        if (['auto', 'scroll'].includes(getComputedStyle(outer).overflowX)) return false;
+    return true;
+}).slice(0, 5).map(element => element.outerHTML.slice(0, 120))"""
+
+
+def off_the_screen(page) -> list[str]:
+    """Return what makes the page wider than the screen, or is cut off at its edge."""
     width = page.viewport_size["width"]
     content = page.evaluate("document.documentElement.scrollWidth")
-    if content <= width:
-        return []
-    widest = page.evaluate(
-        "w => [...document.querySelectorAll('.bd-article *')]"
-        ".filter(e => e.getBoundingClientRect().right > w + 1)"
-        ".slice(0, 5).map(e => e.outerHTML.slice(0, 100))",
-        width,
-    )
-    return [f"{content} px of content on a screen of {width}: {widest}"]
+    faults = [f"{content} px of content on a screen of {width}"] if content > width else []
+    return faults + [f"cut off at the edge: {element}" for element in page.evaluate(CUT_OFF, width)]
 
 
 def unreadable_on_a_phone(page) -> list[str]:
@@ -86,7 +90,7 @@ def test_every_page_is_clean(chrome, base, site, theme, width):
         page = visitor.open(name)
         print(name, end=": ")
         shown = page.evaluate("document.documentElement.dataset.theme")
-        found = [*visitor.problems, *too_heavy(site, visitor.loaded), *wider_than_screen(page)]
+        found = [*visitor.problems, *too_heavy(site, visitor.loaded), *off_the_screen(page)]
         found += axe_faults(page)  # last: it asks for style sheets itself
         if width == 390:
             found += unreadable_on_a_phone(page)
