@@ -53,7 +53,7 @@ def in_common_words() -> list[str]:
 def draw_raw(rng: random.Random, kind: str) -> tuple[dict, ModelConfig]:
     """A `config.json` as a dict, and the shape it describes.
 
-    `kind`: "grouped" counts the KV heads; "plain" does not, or with null, and means as many as query heads;
+    `kind`: "grouped" counts the KV heads; "plain" does not, or has nulls, and means as many as query heads;
     "wide" tells a head_dim that is not hidden_size / heads; "multi_query" has one KV head; "nested" is a
     wide one inside `text_config`, beside a vision part with numbers of its own.
     """
@@ -70,11 +70,9 @@ def draw_raw(rng: random.Random, kind: str) -> tuple[dict, ModelConfig]:
     elif kind == "multi_query":
         raw["multi_query"] = True
     elif rng.random() < 0.5:
-        raw["num_key_value_heads"] = None
+        raw |= {"num_key_value_heads": None, "head_dim": None}
     if wide:
         raw["head_dim"] = dim
-    elif rng.random() < 0.5:
-        raw["head_dim"] = None
     if kind == "nested":
         vision = {"num_hidden_layers": 27, "num_attention_heads": 16, "hidden_size": 1152}
         raw = {"model_type": "a_vision_model", "vision_config": vision, "text_config": raw}
