@@ -172,6 +172,16 @@ def test_tokens_in_thousands_may_be_of_1000_or_of_1024():
     assert verdict(quantity="pool_tokens", params=params, reported=15.8, unit="k tokens") == "contradicted"
 
 
+@pytest.mark.parametrize(
+    ("reported", "tolerance", "expected"),
+    [(2.0, 0, "reproduced"), (2.25, 0.25, "reproduced"), (1.75, 0.25, "reproduced"), (2.25, 0.2,
+    "contradicted"),
+     (1.75, 0.2, "contradicted"), (2.0000001, 0, "contradicted")],
+)  # fmt: skip
+def test_the_tolerance_is_absolute_and_reached(reported, tolerance, expected):
+    assert verdict(reported=reported, tolerance=tolerance) == expected
+
+
 # ---- kinds ---------------------------------------------------------------------------------------
 
 HEADS = {"kv_heads": 8, "head_dim": 64, "dtype": "bf16"}

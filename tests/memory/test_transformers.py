@@ -13,18 +13,13 @@ torch = pytest.importorskip("torch")
 
 WINDOW = 6
 NOT_IN_TRANSFORMERS = {"internlm2", "kimi_k2"}
-USUAL = {
-    "llama",
-    "mistral",
-    "mixtral",
-    "qwen2",
-    "qwen3",
-    "gemma3_text",
+USUAL = {  # one of each way to read and to keep; the others run with the long tests
+    "deepseek_v3", "deepseek_v4", "falcon", "gemma3_text", "gemma3n_text", "gemma4_text", "glm_moe_dsa",
     "gpt2",
-    "gpt_bigcode",
-    "falcon",
-    "opt",
-}
+    "gpt_bigcode", "jamba", "lfm2", "llama", "llama4_text", "mistral", "mixtral", "nemotron_h", "opt",
+    "qwen2",
+    "qwen3", "qwen3_next",
+}  # fmt: skip
 
 LLAMA = {
     "vocab_size": 64, "hidden_size": 48, "intermediate_size": 40, "num_hidden_layers": 6,
