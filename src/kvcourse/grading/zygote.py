@@ -61,15 +61,17 @@ class Zygote:
         threads = os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else ["1"]
         if len(threads) != 1:
             raise RuntimeError(f"the modules of the assignment started {len(threads) - 1} threads on import")
-        sandbox.not_dumpable()
         if self.hardened:
             self._enter_namespaces()
+        sandbox.not_dumpable()
+        if self.hardened:
             self._try()
         self._say({"ready": True})
 
     def _enter_namespaces(self) -> None:
         if not sandbox.is_root():
             namespaces.become_user_namespace_root()
+            sandbox.not_dumpable()  # after that: /proc/self of such a process belongs to root
         own = namespaces.NEWPID | namespaces.NEWNS | namespaces.NEWNET | namespaces.NEWIPC | namespaces.NEWUTS
         namespaces.unshare(own)
         child = os.fork()
