@@ -1,7 +1,7 @@
-"""Matrix-vector products of SmolLM2's shapes with the weight stored output-major and input-major.
+"""Matrix-vector products of SmolLM2's shapes, by how the weight lies in memory.
 
-Why `decoder.Projection` stores some weights input-major: the bytes of the weight divided by the time of one
-product, best of many, over copies that together exceed the processor's caches.
+Why `kvcourse.projection` stores weights as it does: bytes of the weight over the time of one product, the
+best of many, over copies that together exceed the processor's caches.
 """
 
 import os
@@ -9,18 +9,21 @@ import time
 
 import torch
 
-# name, outputs, inputs of the stacked weights of one layer, and of the output projection
+from kvcourse.projection import Projection, WeightMemory
+
+# name, outputs and inputs of each weight that is stacked, as in one layer and in the output projection
 SHAPES = [
-    ("q, k, v", 960, 576),
-    ("o", 576, 576),
-    ("gate, up", 3072, 576),
-    ("down", 576, 1536),
-    ("lm_head", 49152, 576),
+    ("q, k, v", [576, 192, 192], 576),
+    ("o", [576], 576),
+    ("gate, up", [1536, 1536], 576),
+    ("down", [576], 1536),
+    ("lm_head", [49152], 576),
 ]
-TOTAL = 100_000_000
+TOTAL = 100_000_000  # bytes of copies
 
 
 def speed(weights: list[torch.Tensor], x: torch.Tensor) -> float:
+    """GB/s."""
     best = float("inf")
     for _ in range(20):
         start = time.perf_counter()
@@ -32,15 +35,20 @@ def speed(weights: list[torch.Tensor], x: torch.Tensor) -> float:
 
 def main() -> None:
     torch.set_num_threads(1)
-    print(f"GB/s of one thread, load {os.getloadavg()[0]:.1f}; * marks how the decoder stores it")
-    print(f"{'weight':10} {'out x in':>12} {'output-major':>14} {'input-major':>14}")
-    for name, out, into in SHAPES:
-        weights = [torch.randn(out, into) for _ in range(max(1, TOTAL // (4 * out * into)))]
+    print(f"torch {torch.__version__}, one thread, load {os.getloadavg()[0]:.1f}; GB/s of one product")
+    titles = ("one by one", "stacked", "input-major", "as stored")
+    print(f"{'weight':10} {'out x in':>12}" + "".join(f"{title:>13}" for title in titles))
+    for name, outs, into in SHAPES:
+        out = sum(outs)
+        copies = max(2, TOTAL // (4 * out * into))
+        apart = [torch.randn(rows, into) for _ in range(copies) for rows in outs]
+        stacked = [torch.randn(out, into) for _ in range(copies)]
+        turned = [weight.t().contiguous().t() for weight in stacked]
+        memory = WeightMemory(copies * out * into, torch.float32, torch.device("cpu"))
+        stored = [Projection(weight, memory=memory).weight for weight in stacked]
         x = torch.randn(into)
-        plain = speed(weights, x)
-        turned = speed([weight.t().contiguous().t() for weight in weights], x)
-        marks = (" ", "*") if out > into else ("*", " ")
-        print(f"{name:10} {out:>6} x {into:<4} {plain:>12.1f} {marks[0]} {turned:>12.1f} {marks[1]}")
+        figures = [speed(weights, x) for weights in (apart, stacked, turned, stored)]
+        print(f"{name:10} {out:>6} x {into:<4}" + "".join(f"{figure:>13.1f}" for figure in figures))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from kvcourse.decoder import (
     TINY,
     Decoder,
     DecoderCounters,
-    Projection,
     forward_flops,
     random_weights,
     rms_norm,
@@ -246,17 +245,6 @@ def test_scores_depend_on_distance_only():
         for p in (torch.arange(6)[None], torch.arange(100, 106)[None])
     )
     torch.testing.assert_close(near, far, atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize(("out", "into"), [(12, 5), (5, 12), (6, 6)])
-@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (2, 1), (2, 3)])
-def test_projection_is_a_linear_map_however_it_is_stored(out, into, shape):
-    first, second = torch.randn(out, into), torch.randn(3, into)
-    x = torch.randn(*shape, into)
-    projection = Projection(first, second)
-    assert torch.equal(projection.weight, torch.cat([first, second]))
-    torch.testing.assert_close(projection(x), x @ torch.cat([first, second]).T)
-    torch.testing.assert_close(Projection(first)(x), x @ first.T)
 
 
 def test_tiny_models_are_seeded():

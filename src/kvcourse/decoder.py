@@ -16,28 +16,7 @@ from kvcourse.configs import ModelConfig
 from kvcourse.decoder_weights import TINY, random_weights, weight_shapes
 from kvcourse.decoder_work import DecoderCounters, forward_flops
 from kvcourse.errors import CacheError, ConfigError, ModelFileError, UserError, shown
-
-
-class Projection:
-    """y = x W^T for one weight (out, in), or for several that share x, stacked into one product.
-
-    Decoding is one matrix-vector product after another, and its speed is that of reading W from memory. Two
-    choices make that reading long and straight: weights that share an input are stacked (q, k, v; gate, up),
-    and a weight with more outputs than inputs is stored input-major, so that each input element scales one
-    long row. The numbers are the same; `benchmarks/` measures the gain.
-    """
-
-    def __init__(self, *weights: Tensor) -> None:
-        stacked = torch.cat(weights) if len(weights) > 1 else weights[0]  # (out, in)
-        self.out_features, self.in_features = stacked.shape
-        input_major = self.out_features > self.in_features
-        # `weight` reads as (out, in) either way: the transpose is a view over the input-major copy.
-        self.weight = stacked.t().contiguous().t() if input_major else stacked.contiguous()
-
-    def __call__(self, x: Tensor) -> Tensor:
-        if x.numel() == self.in_features:  # one row: matrix x vector
-            return torch.mv(self.weight, x.reshape(-1)).view(*x.shape[:-1], self.out_features)
-        return F.linear(x, self.weight)
+from kvcourse.projection import Projection, WeightMemory
 
 
 @dataclass
@@ -112,27 +91,34 @@ class Decoder:
                     f"weight {name} has shape {tuple(weights[name].shape)}; expected {shape}."
                 )
 
-        def get(layer: int, name: str) -> Tensor:
+        embedding = weights["model.embed_tokens.weight"]  # (V, d)
+        self.dtype, self.device = embedding.dtype, embedding.device
+        count = sum(weight.numel() for weight in weights.values() if weight.dim() == 2)
+        memory = WeightMemory(count, self.dtype, self.device)
+
+        def norm(layer: int, name: str) -> Tensor:
             return weights[f"model.layers.{layer}.{name}.weight"]
+
+        def project(layer: int, *names: str) -> Projection:
+            parts = (weights[f"model.layers.{layer}.{name}_proj.weight"] for name in names)
+            return Projection(*parts, memory=memory)
 
         self.layers = [
             Layer(
-                attention_norm=get(i, "input_layernorm"),
-                qkv=Projection(*(get(i, f"self_attn.{p}_proj") for p in "qkv")),
-                output=Projection(get(i, "self_attn.o_proj")),
-                mlp_norm=get(i, "post_attention_layernorm"),
-                gate_up=Projection(get(i, "mlp.gate_proj"), get(i, "mlp.up_proj")),
-                down=Projection(get(i, "mlp.down_proj")),
+                attention_norm=norm(i, "input_layernorm"),
+                qkv=project(i, "self_attn.q", "self_attn.k", "self_attn.v"),
+                output=project(i, "self_attn.o"),
+                mlp_norm=norm(i, "post_attention_layernorm"),
+                gate_up=project(i, "mlp.gate", "mlp.up"),
+                down=project(i, "mlp.down"),
             )
             for i in range(config.num_layers)
         ]
         self.final_norm = weights["model.norm.weight"]  # (d,)
-        embedding = weights["model.embed_tokens.weight"]  # (V, d)
         tied = "lm_head.weight" not in weights
-        self.lm_head = Projection(embedding if tied else weights["lm_head.weight"])
+        self.lm_head = Projection(embedding if tied else weights["lm_head.weight"], memory=memory)
         self.embedding = self.lm_head.weight if tied else embedding
         self.num_parameters = sum(tensor.numel() for tensor in weights.values())
-        self.dtype, self.device = embedding.dtype, embedding.device
         self._frequencies = rope_frequencies(config).to(self.device)  # (D / 2,)
 
     @torch.no_grad()
@@ -150,9 +136,7 @@ class Decoder:
             past, positions = cache.length, cache.positions(ids.shape[1])  # (B, T)
         try:
             logits = self._run(ids, positions, cache, last_only)
-        except (
-            BaseException
-        ):  # some layers may have stored the tokens: an interrupted cell must not leave that
+        except BaseException:  # an interrupted cell too: layers that have stored the tokens must forget them
             if cache is not None:
                 cache.crop(past)
             raise
