@@ -29,16 +29,15 @@ def layers(params: Params) -> list:
     """The layers that a row counts: all it has, or those of the kinds it names."""
     if any(map(_COMPRESSED.fullmatch, params.raw)):
         return _compressed(params)
-    recurrent = _recurrent(params)
+    recurrent, others = _recurrent(params), params.count(*names.RECURRENT) or 0
     if params.has(*names.RANK, *names.LATENT):
-        return [latent(params)] * _count(params, len(recurrent)) + recurrent
-    heads = params.raw.get(next((name for name in names.KV_HEADS if name in params.raw), ""))
-    if isinstance(heads, list):
+        return [latent(params)] * _count(params, others) + recurrent
+    if any(isinstance(params.raw.get(name), list) for name in names.EACH_HEADS):
         return _per_layer(params) + recurrent
     if recurrent and not params.has(*names.KV_HEADS, *names.HEAD_DIM, *names.FULL):
         params.count(*names.LAYERS)
         return recurrent
-    return _attending(params, len(recurrent)) + recurrent
+    return _attending(params, others) + recurrent
 
 
 def reserves(params: Params) -> bool:
@@ -73,6 +72,7 @@ def _numbers(params: Params, others: int, windowed: bool) -> tuple[int | None, i
     full, sliding, every = (params.count(*n) for n in (names.FULL, names.SLIDING, names.FULL_EVERY))
     total = params.count(*names.LAYERS)
     holding = None if total is None else total - (params.count(*names.SHARED) or 0)
+    holding = _agreed(params, holding)
     if every is not None and holding is not None and windowed and full is None and sliding is None:
         full = holding // every if every else 0
         sliding = holding - full
@@ -82,6 +82,14 @@ def _numbers(params: Params, others: int, windowed: bool) -> tuple[int | None, i
     if (full is not None and full < 0) or (holding is not None and named > holding):
         raise Uncovered(f"{named} layers named, more than the {holding} that hold a cache")
     return full, sliding
+
+
+def _agreed(params: Params, holding: int | None) -> int | None:
+    """Layers that keep something of their own: told, or those not shared; both must say the same."""
+    stored = params.count(*names.STORED)
+    if stored is not None and holding not in (None, stored) and params.has(*names.SHARED):
+        raise Uncovered(f"{stored} layers stored, where all but the shared are {holding}")
+    return holding if stored is None else stored
 
 
 def _with(attention: FullAttention, kv_heads: int | None, head_dim: int | None) -> FullAttention:
@@ -98,7 +106,11 @@ def _count(params: Params, others: int) -> int:
     if named is not None:
         params.count(*names.LAYERS)
         return named
-    count = params.need(*names.LAYERS) - (params.count(*names.SHARED) or 0) - others
+    total = params.count(*names.LAYERS)
+    holding = _agreed(params, None if total is None else total - (params.count(*names.SHARED) or 0))
+    if holding is None:
+        raise Uncovered("no key 'layers'")
+    count = holding - others
     if count < 0:
         raise Uncovered("more layers shared or recurrent than there are")
     return count
@@ -142,9 +154,9 @@ def latent(params: Params) -> LatentAttention:
 
 
 def _per_layer(params: Params) -> list:
-    heads, layers_told = params.value(*names.KV_HEADS), params.count(*names.LAYERS)
+    heads, layers_told = params.value(*names.EACH_HEADS), params.count(*names.LAYERS)
     if not all(type(count) is int and count >= 0 for count in heads):
-        raise Uncovered(f"key {params.name(*names.KV_HEADS)!r} with the value {heads!r}")
+        raise Uncovered(f"key {params.name(*names.EACH_HEADS)!r} with the value {heads!r}")
     if layers_told not in (None, len(heads)):
         raise Uncovered(f"{len(heads)} numbers of KV heads for {layers_told} layers")
     if params.count(*names.FULL) not in (None, sum(count > 0 for count in heads)):
@@ -156,22 +168,28 @@ def _per_layer(params: Params) -> list:
 
 
 def _compressed(params: Params) -> list:
-    """DeepSeek-V4: so many layers for each ratio; the finest has the indexer."""
-    ratios = {
-        int(_COMPRESSED.fullmatch(name).group(1)): name for name in params.raw if _COMPRESSED.fullmatch(name)
-    }
+    """DeepSeek-V4: so many layers for each ratio, the finest with the indexer; windowed ones have none."""
+    found = [
+        (int(_COMPRESSED.fullmatch(name).group(1)), name)
+        for name in params.raw
+        if _COMPRESSED.fullmatch(name)
+    ]
+    numbers = {ratio: params.need(name) for ratio, name in found} | {0: params.count(*names.SLIDING) or 0}
     window, width = params.need(*names.WINDOW), params.need(*names.HEAD_DIM)
-    index, finest = params.count(*names.INDEX) or 0, min(filter(None, ratios), default=0)
+    index, finest = params.count(*names.INDEX) or 0, min(filter(None, numbers), default=0)
+    if params.count(*names.LAYERS) not in (None, sum(numbers.values())):
+        raise Uncovered(f"{sum(numbers.values())} layers named, of another number in all")
     return [
-        CompressedAttention(window, ratio, width, index if ratio == finest else 0)
-        for ratio, name in ratios.items()
-        for _ in range(params.need(name))
+        CompressedAttention(window, ratio, width, index if ratio and ratio == finest else 0)
+        for ratio, number in numbers.items()
+        for _ in range(number)
     ]
 
 
 def _recurrent(params: Params) -> list:
+    """Recurrent layers with their states; [] where the row tells only their number: they keep no K and V."""
     number = params.count(*names.RECURRENT)
-    if number is None:
+    if number is None or not params.has(*names.STATE_HEADS, "d_state", "ssm_state_size", "d_inner"):
         return []
     dtype = params.text(*names.STATE_DTYPE)
     try:

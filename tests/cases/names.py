@@ -2,6 +2,7 @@
 
 LAYERS = ("layers", "num_layers", "n_layers", "n_layer", "num_hidden_layers", "block_count")
 KV_HEADS = ("kv_heads", "num_kv_heads", "n_kv_heads", "n_head_kv", "num_key_value_heads", "head_count_kv")
+EACH_HEADS = (*KV_HEADS, "kv_heads_per_layer", "n_head_kv_per_layer")
 HEADS = ("heads", "q_heads", "num_heads", "n_heads", "n_head", "num_attention_heads")
 HEAD_DIM = ("head_dim", "d_head", "head_size")
 KEY_DIM = ("head_dim_k", "k_head_dim", "n_embd_head_k", "qk_head_dim")
@@ -13,6 +14,7 @@ FULL = ("full", "full_layers", "full_attention_layers", "global_layers", "attn_l
 SLIDING = ("swa", "swa_layers", "sliding", "sliding_layers", "sliding_attention_layers", "local_layers",
            "swa_layers_with_kv", "window_layers", "chunked_layers")  # fmt: skip
 FULL_EVERY = ("full_every", "global_every", "sliding_window_pattern", "swa_period")
+STORED = ("stored_layers", "layers_with_kv", "kv_layers")
 SHARED = ("kv_shared_layers", "num_kv_shared_layers", "shared_layers")
 WINDOW = ("window", "sliding_window", "n_swa", "swa_window", "attention_chunk_size")
 WIDE_HEADS, WIDE_DIM = ("global_kv_heads", "num_global_key_value_heads"), ("global_head_dim", "full_head_dim")

@@ -1,5 +1,6 @@
 """From a quantity and parameters to values: `kvcourse.memory` computes, this file only asks it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,6 +45,9 @@ def values(quantity: str, params: dict, model: object = None) -> list[Value]:
     return found
 
 
+_TOLD = (r"(true|right|correct|real)(_|$)", r"(naive|wrong)(_|$)")
+
+
 def _shape(row: Params, model: object) -> shapes.Shape:
     return shapes.shape(row) if describes_layers(row) else shapes.published(model)
 
@@ -62,6 +66,8 @@ def _kv_bytes(row: Params, model: object) -> list[Value]:
 
 def _state_bytes(row: Params, model: object) -> list[Value]:
     shape, copies = _shape(row, model), shapes.batch(row)
+    if len(shape.without_states().layers) == len(shape.model.layers):
+        raise Uncovered("no key 'd_state'")
     states = shape.model.bytes(0, copies, shape.storage) - shape.without_states().bytes(
         0, copies, shape.storage
     )
@@ -81,6 +87,12 @@ def _bytes_per_token_of_one_layer(row: Params, model: object) -> list[Value]:
 def _block_bytes(row: Params, model: object) -> list[Value]:
     shape = _shape(row, model)
     return [Value(Fraction(shape.model.bytes(row.need(*names.BLOCK), dtype=shape.storage)), "bytes")]
+
+
+def _block_bytes_of_one_layer(row: Params, model: object) -> list[Value]:
+    shape = _shape(row, model)
+    first = CacheModel(shape.model.layers[:1])
+    return [Value(Fraction(first.bytes(row.need(*names.BLOCK), dtype=shape.storage)), "bytes")]
 
 
 def _block_bytes_of_one_tensor(row: Params, model: object) -> list[Value]:
@@ -162,7 +174,9 @@ def _duplication(row: Params, model: object) -> list[Value]:
 
 def _ratio(row: Params, model: object) -> list[Value]:
     """How far a wrong number is from the right one, both of which are linear in what the row gives."""
-    true, naive = row.number("true_head_dim", "true", "right"), row.number("naive", "naive_head_dim", "wrong")
+    true, naive = (row.number(*(name for name in row.raw if re.match(told, name))) for told in _TOLD)
+    if true is None and row.has(*names.TP):
+        return _duplication(row, model)
     if true is None and row.has(*names.LATENT, *names.RANK):
         # The same layers cached as latents and as the keys and values made from them.
         true = Fraction(sum(part.elements for part in latent(row).parts(1)))
@@ -202,6 +216,7 @@ QUANTITIES: dict[str, Callable[[Params, object], list[Value]]] = {
     "bytes_per_token_per_rank": _bytes_per_token,
     "bytes_per_token_one_layer": _bytes_per_token_of_one_layer,
     "block_bytes": _block_bytes,
+    "block_bytes_one_layer": _block_bytes_of_one_layer,
     "block_bytes_one_layer_one_side": _block_bytes_of_one_tensor,
     "pool_tokens": _pool_tokens,
     "pool_blocks": _pool_blocks,

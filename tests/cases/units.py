@@ -13,7 +13,8 @@ _PER = re.compile(
     r"\s*(?:/|per)\s*(token|block|layer|sequence|request|rank|gpu|device|slot|state|seq)s?", re.I
 )
 _MANY = re.compile(
-    r"([KkMm])?\s*(tokens?|slots|blocks?|requests?|sequences?|seqs?|cells?|users?)(?:\s*\(\w+\))?"
+    r"([KkMm])?\s*(?:(?:GPU|gpu|KV|kv) )?"
+    r"(tokens?|slots|blocks?|requests?|sequences?|seqs?|cells?|users?)(?:\s*\(\w+\))?"
 )
 _PLAIN = {
     "x": "ratio", "times": "ratio", "x too high": "too high", "x too low": "too low", "%": "percent",
