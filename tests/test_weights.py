@@ -247,6 +247,20 @@ def test_no_such_source(source, tmp_path, monkeypatch):
         weights.load(source)
 
 
+def test_a_hub_name_with_a_network(saved, monkeypatch):
+    import huggingface_hub
+
+    asked = []
+
+    def snapshot_download(name, allow_patterns):
+        asked.append((name, allow_patterns))
+        return str(saved[0] / "shards")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    assert_same_model(weights.load("org/model"), weights.load(saved[0] / "whole"))
+    assert asked == [("org/model", ["*.safetensors", "*.json", "*.jinja"])]  # no pickles
+
+
 def test_a_hub_name_without_a_network(monkeypatch):
     """tests/conftest.py tells the hub's library to stay offline."""
     with pytest.raises(ModelFileError) as error:

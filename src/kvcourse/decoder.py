@@ -126,7 +126,8 @@ class Decoder:
         """Logits `(B, T, vocab)` of the T tokens `ids`, or `(B, 1, vocab)` of the last with `last_only`.
 
         `ids` `(B, T)` or `(T,)` follow what `cache` stores and are stored in turn. Without a cache they are
-        the whole sequence. If the pass fails, the cache is as it was.
+        the whole sequence. If the pass fails, the cache is as it was. Positions past the model's trained
+        context are computed like any other, and mean little.
         """
         ids = self._check_ids(ids)
         if cache is None:
