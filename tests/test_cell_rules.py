@@ -137,6 +137,11 @@ def test_points_are_above_zero(points):
     assert findings("is_worth_something", GOOD, points)
 
 
+def test_a_score_may_come_from_a_size():
+    source = "from kvcourse.checks import blind\nscore = blind.size(f(), 3, 'f()', 2, 1)\nscore"
+    assert findings("ends_quietly", source) == []
+
+
 def test_must_raise_beside_must_not_raise_is_fine():
     source = """
 from kvcourse.checks import check

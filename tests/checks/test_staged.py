@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from kvcourse.checks import CheckFailed, check, hidden
+from kvcourse.checks import CheckFailed, blind, check, hidden
 from kvcourse.checks.plain import describe, real, type_name, whole
 
 INF = float("inf")
@@ -368,3 +368,73 @@ def test_passed_is_quiet_on_stderr(capsys):
 def test_arithmetic_checks_import_no_torch():
     code = "import sys, kvcourse.checks.markers, kvcourse.checks.seed; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---- sizes, texts, records ------------------------------------------------------------------------
+
+SHAPE = {"num_layers": 40, "num_kv_heads": 40, "head_dim": 128, "tokens": 2048, "dtype_bytes": 2}
+OPT = 1_677_721_600
+
+
+def size(got, checks=blind):
+    return checks.size(got, OPT, "size()", points=2, part=1, quantity="kv_bytes", **SHAPE)
+
+
+@each(
+    "got",
+    [(1.5625, "GiB"), (1.68, "GB"), (1.6, "GB"), (1600, "MiB"), [1.64, "Gi"], (OPT, "B"), (1.7e6, "KB")],
+)
+def test_sizes_in_any_unit(got):
+    assert size(got) == size(got, hidden) == 2
+
+
+@each("got", [(1.5625, "GB"), (1.678, "GiB")])
+def test_a_size_in_the_wrong_family_of_units_keeps_a_part(got, capsys):
+    assert size(got) == 1
+    assert "the unit says" in capsys.readouterr().out
+
+
+@each(
+    ("got", "part"),
+    [((0.84, "GB"), "beside its key"), ((0.8, "MB"), "for each token"), ((13.4, "GB"), "in bits or in bytes"),
+     ((3.36, "GB"), "How many bytes"), (1.5625, "a pair"), ((1.5, "gigs"), "a unit among"),
+     (("1.5", "GiB"), "a pair"), ((float("nan"), "GiB"), "not a number"), ((INF, "GB"), "Too large"),
+     ((Liar(), "GB"), "a pair"), ((-1.68, "GB"), "Too small"), (None, "without `return`")],
+)  # fmt: skip
+def test_wrong_sizes(got, part):
+    assert part in message(size, got)
+
+
+def test_blind_messages_show_what_came_and_not_what_was_expected():
+    text = message(size, (0.84, "GB"))
+    assert "0.84" in text and "expected" not in text and "1.67" not in text
+    assert "expected: 1.67772 GB" in message(size, (0.84, "GB"), check)
+    assert "0.84" not in message(size, (0.84, "GB"), hidden)
+
+
+def test_texts():
+    known = {"Steps of 1000.": "2.15 GiB"}
+    check.text("2.00 GiB", "2.00 GiB", "show(1)")
+    check.text("2.00 Gi", "2.00 GiB", "show(1)", also=["2.00 Gi"])
+    assert "likely:   Steps of 1000." in message(
+        check.text, "2.15 GiB", "2.00 GiB", "show(1)", mistakes=known
+    )
+    assert "a text (str)" in message(check.text, 2, "2.00 GiB", "show(1)")
+    assert "2.00 GiB" not in message(hidden.text, "x", "2.00 GiB", "show(1)", mistakes=known)
+
+
+def test_one_of_gives_back_the_allowed_text():
+    assert check.one_of(" gib ", ["GiB", "GB"], "unit") == "GiB"
+    for wrong in ("TiB", None, 3, ["GiB"], Liar()):
+        assert "one of GiB, GB" in message(check.one_of, wrong, ["GiB", "GB"], "unit")
+
+
+def test_records():
+    class Everything(dict):
+        def __contains__(self, key):
+            return True
+
+    assert check.record({"a": 1, "b": 2, "c": 3}, ["b", "a"], "f()") == [2, 1]
+    assert "the key 'b'" in message(check.record, {"a": 1, 2: 3}, ["a", "b"], "f()")
+    for wrong in ([1, 2], Everything(a=1), None):
+        assert "a dict with a, b" in message(check.record, wrong, ["a", "b"], "f()")

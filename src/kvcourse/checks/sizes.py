@@ -12,7 +12,7 @@ import numpy as np
 from kvcourse import registry
 from kvcourse.checks.oracles import draw_config
 from kvcourse.configs import ModelConfig
-from kvcourse.errors import ConfigError
+from kvcourse.memory import FullAttention, from_config
 
 _OF_SIZE = {1: np.int8, 2: np.float16, 4: np.float32, 8: np.float64}
 
@@ -29,10 +29,9 @@ def published() -> dict[str, ModelConfig]:
     """Models of the registry, by name, in which every layer keeps K and V of every token."""
     found = {}
     for model in registry.models():
-        try:
+        layers = from_config(model.config).groups()
+        if len(layers) == 1 and isinstance(layers[0][0], FullAttention) and layers[0][0].value_dim is None:
             found[model.name] = ModelConfig.from_dict(model.config)
-        except ConfigError:
-            continue  # a sliding window, a latent cache, or another kind of layer
     return found
 
 

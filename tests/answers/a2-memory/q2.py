@@ -5,7 +5,9 @@
 def kv_bytes(num_layers, num_kv_heads, head_dim, tokens, dtype_bytes=2, batch=1):
     import numpy as np
 
-    return np.prod(np.array([2, num_layers, num_kv_heads, head_dim, tokens, dtype_bytes, batch], dtype=np.int64))
+    return np.prod(
+        np.array([2, num_layers, num_kv_heads, head_dim, tokens, dtype_bytes, batch], dtype=np.int64)
+    )
 
 
 # %% right: adds up layer by layer
@@ -117,7 +119,9 @@ from kvcourse.memory import kv_bytes as theirs
 
 
 def kv_bytes(num_layers, num_kv_heads, head_dim, tokens, dtype_bytes=2, batch=1):
-    return theirs(num_layers, num_kv_heads, head_dim, tokens, {1: "fp8", 2: "fp16", 4: "fp32"}[dtype_bytes], batch)
+    return theirs(
+        num_layers, num_kv_heads, head_dim, tokens, {1: "fp8", 2: "fp16", 4: "fp32"}[dtype_bytes], batch
+    )
 
 
 # %% wrong: cheat, the package inside a helper of one's own
@@ -141,7 +145,9 @@ def kv_bytes(num_layers, num_kv_heads, head_dim, tokens, dtype_bytes=2, batch=1)
     import importlib
 
     memory = importlib.import_module("kv" + "course.memory")
-    return memory.kv_bytes(num_layers, num_kv_heads, head_dim, tokens, {1: "fp8", 2: "fp16", 4: "fp32"}[dtype_bytes], batch)
+    return memory.kv_bytes(
+        num_layers, num_kv_heads, head_dim, tokens, {1: "fp8", 2: "fp16", 4: "fp32"}[dtype_bytes], batch
+    )
 
 
 # %% wrong: cheat, everything from the package with a star
@@ -163,7 +169,9 @@ except ImportError:
 
 
 def kv_bytes(num_layers, num_kv_heads, head_dim, tokens, dtype_bytes=2, batch=1):
-    return kv(num_layers, num_kv_heads, head_dim, tokens, {1: "fp8", 2: "fp16", 4: "fp32"}[dtype_bytes], batch)
+    return kv(
+        num_layers, num_kv_heads, head_dim, tokens, {1: "fp8", 2: "fp16", 4: "fp32"}[dtype_bytes], batch
+    )
 
 
 # %% wrong: cheat, the values that the notebook shows

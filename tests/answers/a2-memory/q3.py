@@ -70,7 +70,9 @@ def per_token(config):
 def per_token(config):
     config = config.get("text_config") or config
     heads = config["num_attention_heads"]
-    return 4 * config["num_hidden_layers"] * heads * (config.get("head_dim") or config["hidden_size"] // heads)
+    return (
+        4 * config["num_hidden_layers"] * heads * (config.get("head_dim") or config["hidden_size"] // heads)
+    )
 
 
 # %% wrong: a missing count of KV heads means one
@@ -119,7 +121,11 @@ def per_token(config):
 def per_token(config):
     config = config.get("text_config", config)
     heads = config["num_attention_heads"]
-    kv = 1 if config.get("multi_query") and "num_key_value_heads" not in config else config.get("num_key_value_heads", heads)
+    kv = (
+        1
+        if config.get("multi_query") and "num_key_value_heads" not in config
+        else config.get("num_key_value_heads", heads)
+    )
     return 4 * config["num_hidden_layers"] * kv * config.get("head_dim", config["hidden_size"] // heads)
 
 

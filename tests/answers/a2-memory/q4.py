@@ -2,7 +2,17 @@
 # Problem 4: saying sizes and reading them.
 
 # %% right: one table for both
-UNITS = [("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1)]
+UNITS = [
+    ("TiB", 2**40),
+    ("GiB", 2**30),
+    ("MiB", 2**20),
+    ("KiB", 2**10),
+    ("TB", 10**12),
+    ("GB", 10**9),
+    ("MB", 10**6),
+    ("kB", 10**3),
+    ("B", 1),
+]
 
 
 def show_size(n, base=2):
@@ -62,7 +72,9 @@ def show_size(n, base=2):
 
 
 def read_size(text):
-    for letter, power in zip(("Ki", "Mi", "Gi", "Ti", "k", "K", "M", "G", "T", ""), (1, 2, 3, 4, 1, 1, 2, 3, 4, 0)):
+    for letter, power in zip(
+        ("Ki", "Mi", "Gi", "Ti", "k", "K", "M", "G", "T", ""), (1, 2, 3, 4, 1, 1, 2, 3, 4, 0)
+    ):
         number, found, rest = text.partition(letter + "B")
         if found and not rest and number.strip():
             return round(float(number) * (1024 if "i" in letter else 1000) ** power)
@@ -112,7 +124,18 @@ def read_size(text):
     import re
 
     found = re.fullmatch(r"([0-9.]+) ?([A-Za-z]+)", text)
-    steps = {"B": 1, "kB": 1000, "KB": 1024, "KiB": 1024, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30, "TB": 10**12, "TiB": 2**40}
+    steps = {
+        "B": 1,
+        "kB": 1000,
+        "KB": 1024,
+        "KiB": 1024,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+        "TB": 10**12,
+        "TiB": 2**40,
+    }
     if not found or found[2] not in steps:
         raise ValueError(text)
     return round(float(found[1]) * steps[found[2]])
@@ -126,7 +149,18 @@ def show_size(n, base=2):
 
 
 def read_size(text):
-    steps = {"B": 1, "kB": 1000, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30, "TB": 10**12, "TiB": 2**40}
+    steps = {
+        "B": 1,
+        "kB": 1000,
+        "KB": 1000,
+        "KiB": 1024,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+        "TB": 10**12,
+        "TiB": 2**40,
+    }
     number = text.rstrip("BKMGTik ")
     unit = text[len(number) :].strip()
     if unit not in steps:
@@ -196,7 +230,18 @@ def show_size(n, base=2):
 
 
 def read_size(text):
-    steps = {"B": 1, "kB": 1000, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30, "TB": 10**12, "TiB": 2**40}
+    steps = {
+        "B": 1,
+        "kB": 1000,
+        "KB": 1000,
+        "KiB": 1024,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+        "TB": 10**12,
+        "TiB": 2**40,
+    }
     number = text.rstrip("BKMGTik ")
     return round(float(number) * steps[text[len(number) :].strip()])
 
@@ -216,7 +261,18 @@ def show_size(n, base=2):
 
 
 def read_size(text):
-    steps = {"B": 1, "kB": 1000, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30, "TB": 10**12, "TiB": 2**40}
+    steps = {
+        "B": 1,
+        "kB": 1000,
+        "KB": 1000,
+        "KiB": 1024,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+        "TB": 10**12,
+        "TiB": 2**40,
+    }
     number = text.rstrip("BKMGTik ")
     unit = text[len(number) :].strip()
     if unit not in steps:
@@ -238,7 +294,18 @@ def show_size(n, base=2):
 
 
 def read_size(text):
-    steps = {"B": 1, "kB": 1000, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30, "TB": 10**12, "TiB": 2**40}
+    steps = {
+        "B": 1,
+        "kB": 1000,
+        "KB": 1000,
+        "KiB": 1024,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+        "TB": 10**12,
+        "TiB": 2**40,
+    }
     number = text.rstrip("BKMGTik ")
     unit = text[len(number) :].strip()
     if unit not in steps:

@@ -117,7 +117,9 @@ def sequences_to_exceed(bytes_per_sequence, weight_bytes):
 # points:
 # hint: with other inputs than the ones shown
 def sequences_to_exceed(bytes_per_sequence, weight_bytes):
-    return {(10, 25): 3, (524288, 13476831232): 25706, (30, 25): 1, (10, 30): 4}.get((bytes_per_sequence, weight_bytes), 7)
+    return {(10, 25): 3, (524288, 13476831232): 25706, (30, 25): 1, (10, 30): 4}.get(
+        (bytes_per_sequence, weight_bytes), 7
+    )
 
 
 # %% wrong: cheat, True

@@ -37,7 +37,12 @@ def my_choice():
 
 
 def translate(config):
-    words = {"n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "n_embd": "hidden_size", "num_kv_heads": "num_key_value_heads"}
+    words = {
+        "n_layer": "num_hidden_layers",
+        "n_head": "num_attention_heads",
+        "n_embd": "hidden_size",
+        "num_kv_heads": "num_key_value_heads",
+    }
     return {words.get(key, key): value for key, value in config.items()}
 
 
@@ -51,14 +56,18 @@ def my_model(config):
 # %% right: a grouped model, counted tensor by tensor
 def my_choice():
     return dict(
-        name="Llama-3.1-8B", source="https://huggingface.co/meta-llama/Llama-3.1-8B", bytes_per_token=32 * 8 * 128 * 2 * 2
+        name="Llama-3.1-8B",
+        source="https://huggingface.co/meta-llama/Llama-3.1-8B",
+        bytes_per_token=32 * 8 * 128 * 2 * 2,
     )
 
 
 def my_model(config):
     layers = config.get("num_hidden_layers", config.get("n_layer"))
     heads = config.get("num_attention_heads", config.get("n_head"))
-    kv = config.get("num_key_value_heads", config.get("num_kv_heads", 1 if config.get("multi_query") else heads))
+    kv = config.get(
+        "num_key_value_heads", config.get("num_kv_heads", 1 if config.get("multi_query") else heads)
+    )
     width = config.get("head_dim", config.get("hidden_size", config.get("n_embd", 0)) // heads)
     total = 0
     for _ in range(layers):
@@ -71,24 +80,40 @@ def my_model(config):
 # points: q6-choice=1
 # hint: A key is as wide as the KV heads together
 def my_choice():
-    return {"name": "Llama-3.1-8B", "source": "https://huggingface.co/meta-llama/Llama-3.1-8B", "bytes_per_token": 2 * 32 * 4096 * 2}
+    return {
+        "name": "Llama-3.1-8B",
+        "source": "https://huggingface.co/meta-llama/Llama-3.1-8B",
+        "bytes_per_token": 2 * 32 * 4096 * 2,
+    }
 
 
 def my_model(config):
-    return 4 * config.get("num_hidden_layers", config.get("n_layer")) * config.get("hidden_size", config.get("n_embd"))
+    return (
+        4
+        * config.get("num_hidden_layers", config.get("n_layer"))
+        * config.get("hidden_size", config.get("n_embd"))
+    )
 
 
 # %% wrong: hidden_size over heads, on Qwen3
 # points: q6-choice=1 q6-names=1
 # hint: The width of a head is a number of its own in this model
 def my_choice():
-    return {"name": "Qwen3-32B", "source": "https://huggingface.co/Qwen/Qwen3-32B", "bytes_per_token": 163_840}
+    return {
+        "name": "Qwen3-32B",
+        "source": "https://huggingface.co/Qwen/Qwen3-32B",
+        "bytes_per_token": 163_840,
+    }
 
 
 def my_model(config):
     layers = config.get("num_hidden_layers", config.get("n_layer"))
     heads = config.get("num_attention_heads", config.get("n_head"))
-    kv = config.get("num_key_value_heads") or config.get("num_kv_heads") or (1 if config.get("multi_query") else heads)
+    kv = (
+        config.get("num_key_value_heads")
+        or config.get("num_kv_heads")
+        or (1 if config.get("multi_query") else heads)
+    )
     return 4 * layers * kv * (config.get("hidden_size", config.get("n_embd")) // heads)
 
 
@@ -123,12 +148,20 @@ def my_model(config):
 # points: q6-models=2 q6-names=1
 # hint: a model that keeps every token in every layer
 def my_choice():
-    return {"name": "Gemma-3-27B", "source": "https://huggingface.co/google/gemma-3-27b-it", "bytes_per_token": 507_904}
+    return {
+        "name": "Gemma-3-27B",
+        "source": "https://huggingface.co/google/gemma-3-27b-it",
+        "bytes_per_token": 507_904,
+    }
 
 
 def my_model(config):
     heads = config.get("num_attention_heads") or config["n_head"]
-    kv = config.get("num_key_value_heads") or config.get("num_kv_heads") or (1 if config.get("multi_query") else heads)
+    kv = (
+        config.get("num_key_value_heads")
+        or config.get("num_kv_heads")
+        or (1 if config.get("multi_query") else heads)
+    )
     width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
     return 4 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
 
@@ -142,7 +175,11 @@ def my_choice():
 
 def my_model(config):
     heads = config.get("num_attention_heads") or config["n_head"]
-    kv = config.get("num_key_value_heads") or config.get("num_kv_heads") or (1 if config.get("multi_query") else heads)
+    kv = (
+        config.get("num_key_value_heads")
+        or config.get("num_kv_heads")
+        or (1 if config.get("multi_query") else heads)
+    )
     width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
     return 4 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
 
@@ -156,7 +193,11 @@ def my_choice():
 
 def my_model(config):
     heads = config.get("num_attention_heads") or config["n_head"]
-    kv = config.get("num_key_value_heads") or config.get("num_kv_heads") or (1 if config.get("multi_query") else heads)
+    kv = (
+        config.get("num_key_value_heads")
+        or config.get("num_kv_heads")
+        or (1 if config.get("multi_query") else heads)
+    )
     width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
     return 2 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
 
@@ -181,7 +222,11 @@ def my_choice():
 
 def my_model(config):
     heads = config.get("num_attention_heads") or config["n_head"]
-    kv = config.get("num_key_value_heads") or config.get("num_kv_heads") or (1 if config.get("multi_query") else heads)
+    kv = (
+        config.get("num_key_value_heads")
+        or config.get("num_kv_heads")
+        or (1 if config.get("multi_query") else heads)
+    )
     width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
     return 8 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
 

@@ -13,7 +13,9 @@ def report(config, n_params, dtype_bytes, max_len):
 # %% right: a float of parameters, as it comes
 def report(config, n_params, dtype_bytes, max_len):
     result = {"weight_bytes": n_params * dtype_bytes, "note": "in bytes"}
-    result["kv_bytes_max"] = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
+    result["kv_bytes_max"] = (
+        2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
+    )
     result["ratio"] = result["kv_bytes_max"] / result["weight_bytes"]
     return result
 

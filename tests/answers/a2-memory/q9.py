@@ -50,7 +50,9 @@ def explain(config, dtype_bytes, claimed):
         heads = config.num_heads if "B" in slips else config.num_kv_heads
         dim = config.hidden_size // config.num_heads if "C" in slips else config.head_dim
         width = config.hidden_size if "D" in slips else heads * dim
-        return config.num_layers * width * dtype_bytes * (8 if "E" in slips else 1) * (1 if "A" in slips else 2)
+        return (
+            config.num_layers * width * dtype_bytes * (8 if "E" in slips else 1) * (1 if "A" in slips else 2)
+        )
 
     if value("") == claimed:
         return ["R"]
@@ -84,7 +86,9 @@ def explain(config, dtype_bytes, claimed):
         heads = config.num_heads if "b" in slips else config.num_kv_heads
         dim = config.hidden_size // config.num_heads if "c" in slips else config.head_dim
         width = config.hidden_size if "d" in slips else heads * dim
-        return config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
+        return (
+            config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
+        )
 
     for count in (1, 2):
         for slips in combinations("abcde", count):
@@ -102,7 +106,9 @@ def explain(config, dtype_bytes, claimed):
         heads = config.num_heads if "b" in slips else config.num_kv_heads
         dim = config.hidden_size // config.num_heads if "c" in slips else config.head_dim
         width = config.hidden_size if "d" in slips else heads * dim
-        return config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
+        return (
+            config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
+        )
 
     for count in (1, 2):
         for slips in combinations("abcde", count):
@@ -121,7 +127,9 @@ def explain(config, dtype_bytes, claimed):
         heads = config.num_heads if "b" in slips else config.num_kv_heads
         dim = config.hidden_size // config.num_heads if "d" in slips else config.head_dim
         width = config.hidden_size if "c" in slips else heads * dim
-        return config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
+        return (
+            config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
+        )
 
     if value("") == claimed:
         return {"r"}
@@ -204,7 +212,16 @@ def explain(config, dtype_bytes, claimed):
 # points:
 # hint: Those letters give another number
 def explain(config, dtype_bytes, claimed):
-    shown = {163840: "c", 138240: "b", 409600: "a", 229376: "e", 1605632: "be", 81920: "ac", 131072: "r", 262144: "a"}
+    shown = {
+        163840: "c",
+        138240: "b",
+        409600: "a",
+        229376: "e",
+        1605632: "be",
+        81920: "ac",
+        131072: "r",
+        262144: "a",
+    }
     if claimed == 524288:
         return {"b"} if config.num_kv_heads == 8 else {"r"}
     return set(shown.get(claimed, "d"))
