@@ -245,6 +245,16 @@ def test_bad_fields_of_other_kinds_are_named(fields, named):
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
 
 
+def test_gemma_4_ends_with_a_full_layer_whatever_its_file_says():
+    """Its class corrects the list; the file stays as it is."""
+    kinds = ["full_attention", "sliding_attention", "sliding_attention"]
+    raw = {"model_type": "gemma4_text", "num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 64,
+           "num_key_value_heads": 2, "head_dim": 16, "global_head_dim": 32, "layer_types": list(kinds)}  # fmt: skip
+    wide, slim = FullAttention(2, 32), SlidingAttention(512, FullAttention(2, 16))
+    assert from_config(raw).layers == (wide, slim, wide)
+    assert raw["layer_types"] == kinds
+
+
 # ---- blocks and cells ------------------------------------------------------------------------------
 
 

@@ -64,6 +64,10 @@ class Fields:
             raise ConfigError(f"field '{names[0]}' is {state}; expected a whole number of {least} or more.")
         return self.note(fact, default, f"{names[0]} is absent: {why}" if why else f"{names[0]} is absent")
 
+    def given(self, name: str, default: int, least: int = 1) -> int:
+        """A whole number under its own name, or the class default."""
+        return self.count(name, name, default=default, why=CLASS_DEFAULT, least=least)
+
     def flag(self, name: str, default: bool) -> bool:
         value = self.get(name)
         if value is None:

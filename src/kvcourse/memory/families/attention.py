@@ -65,18 +65,22 @@ class Attention:
 
     def __call__(self, fields: Fields) -> tuple[Layer, ...]:
         num_layers = fields.count("num_layers", *self.layers)
-        heads = fields.count("num_heads", *self.heads)
-        kv_heads = self.count_kv_heads(fields, heads)
-        attention = FullAttention(kv_heads, self.width(fields, heads))
-        if heads % kv_heads:
-            raise ConfigError(
-                f"num_key_value_heads = {kv_heads} does not divide num_attention_heads = {heads}; "
-                "expected the same number of query heads for every KV head."
-            )
+        attention = self.full_attention(fields)
         windows = self.windows(fields, num_layers)
         return tuple(
             attention if window is None else SlidingAttention(window, attention) for window in windows
         )
+
+    def full_attention(self, fields: Fields) -> FullAttention:
+        """The KV heads of a layer, which must share the query heads evenly."""
+        heads = fields.count("num_heads", *self.heads)
+        attention = FullAttention(self.count_kv_heads(fields, heads), self.width(fields, heads))
+        if heads % attention.kv_heads:
+            raise ConfigError(
+                f"num_key_value_heads = {attention.kv_heads} does not divide num_attention_heads = {heads}; "
+                "expected the same number of query heads for every KV head."
+            )
+        return attention
 
     def count_kv_heads(self, fields: Fields, heads: int) -> int:
         if not self.kv_heads:

@@ -1,20 +1,17 @@
 """Model types whose attention layers differ among themselves: chunks, shared caches, compressed pasts."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 from kvcourse.errors import ConfigError, shown
 from kvcourse.memory.compressed import CompressedAttention
 from kvcourse.memory.families.attention import Attention
-from kvcourse.memory.fields import CLASS_DEFAULT, Fields
+from kvcourse.memory.fields import Fields
 from kvcourse.memory.layers import ChunkedAttention, FullAttention, Layer, SharedCache, SlidingAttention
 
 
-def _given(fields: Fields, name: str, default: int, least: int = 1) -> int:
-    return fields.count(name, name, default=default, why=CLASS_DEFAULT, least=least)
-
-
 @dataclass(frozen=True)
-class Mixed:
+class Mixed(ABC):
     """Layers of two kinds over one set of heads; every `period`th is full where no list names them."""
 
     attention: Attention
@@ -22,23 +19,17 @@ class Mixed:
 
     def __call__(self, fields: Fields) -> tuple[Layer, ...]:
         layers = fields.count("num_layers", "num_hidden_layers")
-        heads = fields.count("num_heads", "num_attention_heads")
-        full = FullAttention(
-            self.attention.count_kv_heads(fields, heads), self.attention.width(fields, heads)
-        )
-        if heads % full.kv_heads:
-            raise ConfigError(
-                f"num_key_value_heads = {full.kv_heads} does not divide num_attention_heads = {heads}; "
-                "expected the same number of query heads for every KV head."
-            )
+        full = self.attention.full_attention(fields)
         return self.build(fields, full, layers)
 
+    @abstractmethod
     def build(self, fields: Fields, full: FullAttention, layers: int) -> tuple[Layer, ...]:
-        raise NotImplementedError
+        """The layers in order; `full` has the heads that the file gives."""
 
     def kinds(self, fields: Fields, layers: int, other: str) -> list[str]:
         named = fields.names("layer_types", layers)
-        kinds = named or [other if (i + 1) % self.period else "full_attention" for i in range(layers)]
+        usual = [other if (i + 1) % self.period else "full_attention" for i in range(layers)]
+        kinds = list(named or usual)  # a copy: the caller's file stays as it is
         for kind in kinds:
             if kind not in ("full_attention", other):
                 raise ConfigError(f"field 'layer_types' has a layer of kind {shown(kind)}, not covered here.")
@@ -49,8 +40,8 @@ class Llama4(Mixed):
     """Three chunked layers, then one that attends to everything."""
 
     def build(self, fields: Fields, full: FullAttention, layers: int) -> tuple[Layer, ...]:
-        chunk = _given(fields, "attention_chunk_size", 8192)
-        period = _given(fields, "no_rope_layer_interval", 4)
+        chunk = fields.given("attention_chunk_size", 8192)
+        period = fields.given("no_rope_layer_interval", 4)
         uses_rope = fields.get("no_rope_layers") or [(i + 1) % period for i in range(layers)]
         if not isinstance(uses_rope, list) or len(uses_rope) != layers:
             raise ConfigError(f"field 'no_rope_layers' is {shown(uses_rope)}; expected one for each layer.")
@@ -69,10 +60,10 @@ class Gemma(Mixed):
 
     def build(self, fields: Fields, full: FullAttention, layers: int) -> tuple[Layer, ...]:
         kinds = self.kinds(fields, layers, "sliding_attention")
-        shared = _given(fields, "num_kv_shared_layers", self.shared, least=0)
+        shared = fields.given("num_kv_shared_layers", self.shared, least=0)
         if shared > layers:
             raise ConfigError(f"field 'num_kv_shared_layers' is {shared}; expected at most {layers}.")
-        sliding = SlidingAttention(_given(fields, "sliding_window", 512), full)
+        sliding = SlidingAttention(fields.given("sliding_window", 512), full)
         if self.global_head_dim is not None:
             full = self.wide(fields, full)
             kinds[-1] = "full_attention"  # the class makes it so whatever the list says
@@ -80,7 +71,7 @@ class Gemma(Mixed):
         return (*kept, *[SharedCache()] * shared)
 
     def wide(self, fields: Fields, full: FullAttention) -> FullAttention:
-        width = _given(fields, "global_head_dim", self.global_head_dim)
+        width = fields.given("global_head_dim", self.global_head_dim)
         same = fields.flag("attention_k_eq_v", False)
         heads = fields.get("num_global_key_value_heads") if same else None
         fields.get("num_global_key_value_heads")
@@ -103,8 +94,8 @@ class DeepSeekV4:
         layers = fields.count("num_layers", "num_hidden_layers")
         for unused in _ABOUT_PROJECTIONS:
             fields.get(unused)
-        window, width = _given(fields, "sliding_window", 128), _given(fields, "head_dim", 512)
-        index = _given(fields, "index_head_dim", 128)
+        window, width = fields.given("sliding_window", 128), fields.given("head_dim", 512)
+        index = fields.given("index_head_dim", 128)
         ratios = fields.get("compress_ratios")
         whole_numbers = isinstance(ratios, list) and all(
             type(ratio) is int and ratio >= 0 for ratio in ratios

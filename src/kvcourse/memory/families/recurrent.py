@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from kvcourse.errors import ConfigError, UnitError, shown
 from kvcourse.memory.families.attention import Attention
-from kvcourse.memory.fields import CLASS_DEFAULT, Fields
+from kvcourse.memory.fields import Fields
 from kvcourse.memory.formats import parse_format
-from kvcourse.memory.layers import FullAttention, Layer
+from kvcourse.memory.layers import Layer
 from kvcourse.memory.recurrent import RecurrentState
 
 _ATTENTION = {"full_attention", "attention"}
@@ -35,22 +35,8 @@ class Hybrid:
                 raise ConfigError(f"a layer of kind {shown(kind)} is not covered for this model_type.")
         fields.note("num_layers", len(kinds), "the list of layer kinds")
         recurrent = self.state(fields)
-        full = self._full(fields) if self.attention is not None else None
+        full = self.attention.full_attention(fields) if self.attention is not None else None
         return tuple(recurrent if kind in _RECURRENT else full for kind in kinds if kind not in _NOTHING)
-
-    def _full(self, fields: Fields) -> FullAttention:
-        heads = fields.count("num_heads", *self.attention.heads)
-        kv_heads = self.attention.count_kv_heads(fields, heads)
-        if heads % kv_heads:
-            raise ConfigError(
-                f"num_key_value_heads = {kv_heads} does not divide num_attention_heads = {heads}; "
-                "expected the same number of query heads for every KV head."
-            )
-        return FullAttention(kv_heads, self.attention.width(fields, heads))
-
-
-def _given(fields: Fields, name: str, default: int, least: int = 1) -> int:
-    return fields.count(name, name, default=default, why=CLASS_DEFAULT, least=least)
 
 
 def _dtype(fields: Fields, name: str) -> str | None:
@@ -68,9 +54,9 @@ def _dtype(fields: Fields, name: str) -> str | None:
 
 def gated_delta_net(fields: Fields) -> RecurrentState:
     """A matrix of key width x value width for each value head (Qwen3-Next, arXiv:2412.06464)."""
-    keys, key = _given(fields, "linear_num_key_heads", 16), _given(fields, "linear_key_head_dim", 128)
-    values, value = _given(fields, "linear_num_value_heads", 32), _given(fields, "linear_value_head_dim", 128)
-    kernel = _given(fields, "linear_conv_kernel_dim", 4)
+    keys, key = fields.given("linear_num_key_heads", 16), fields.given("linear_key_head_dim", 128)
+    values, value = fields.given("linear_num_value_heads", 32), fields.given("linear_value_head_dim", 128)
+    kernel = fields.given("linear_conv_kernel_dim", 4)
     return RecurrentState(
         values, key * value, 2 * keys * key + values * value, kernel - 1, _dtype(fields, "mamba_ssm_dtype")
     )
@@ -78,44 +64,42 @@ def gated_delta_net(fields: Fields) -> RecurrentState:
 
 def mamba(fields: Fields) -> RecurrentState:
     """d_state numbers for each inner channel (arXiv:2312.00752)."""
-    inner = fields.count("hidden_size", "hidden_size") * _given(fields, "expand", 2)
+    inner = fields.count("hidden_size", "hidden_size") * fields.given("expand", 2)
     inner = fields.count("inner", "intermediate_size", default=inner, why="expand x hidden_size")
-    return RecurrentState(
-        inner, _given(fields, "state_size", 16), inner, _given(fields, "conv_kernel", 4) - 1
-    )
+    return RecurrentState(inner, fields.given("state_size", 16), inner, fields.given("conv_kernel", 4) - 1)
 
 
 def jamba(fields: Fields) -> RecurrentState:
-    inner = fields.count("hidden_size", "hidden_size") * _given(fields, "mamba_expand", 2)
-    kept, kernel = _given(fields, "mamba_d_state", 16), _given(fields, "mamba_d_conv", 4)
+    inner = fields.count("hidden_size", "hidden_size") * fields.given("mamba_expand", 2)
+    kept, kernel = fields.given("mamba_d_state", 16), fields.given("mamba_d_conv", 4)
     return RecurrentState(inner, kept, inner, kernel - 1)
 
 
 def mamba2(fields: Fields) -> RecurrentState:
-    heads, width = _given(fields, "num_heads", 128), _given(fields, "head_dim", 64)
-    kept, groups = _given(fields, "state_size", 128), _given(fields, "n_groups", 8)
+    heads, width = fields.given("num_heads", 128), fields.given("head_dim", 64)
+    kept, groups = fields.given("state_size", 128), fields.given("n_groups", 8)
     fields.get("chunk_size")
-    return _mamba2(heads, width, kept, groups, _given(fields, "conv_kernel", 4), None)
+    return _mamba2(heads, width, kept, groups, fields.given("conv_kernel", 4), None)
 
 
 def nemotron(fields: Fields) -> RecurrentState:
-    heads, width = _given(fields, "mamba_num_heads", 128), _given(fields, "mamba_head_dim", 64)
-    kept, groups = _given(fields, "ssm_state_size", 128), _given(fields, "n_groups", 8)
+    heads, width = fields.given("mamba_num_heads", 128), fields.given("mamba_head_dim", 64)
+    kept, groups = fields.given("ssm_state_size", 128), fields.given("n_groups", 8)
     dtype = _dtype(fields, "mamba_ssm_cache_dtype")
     for unused in ("chunk_size", "use_mamba_kernels", "mamba_hidden_act", "mamba_proj_bias", "use_conv_bias"):
         fields.get(unused)
-    return _mamba2(heads, width, kept, groups, _given(fields, "conv_kernel", 4), dtype)
+    return _mamba2(heads, width, kept, groups, fields.given("conv_kernel", 4), dtype)
 
 
 def bamba(fields: Fields) -> RecurrentState:
     hidden = fields.count("hidden_size", "hidden_size")
-    heads, kept = _given(fields, "mamba_n_heads", 128), _given(fields, "mamba_d_state", 256)
-    groups, inner = _given(fields, "mamba_n_groups", 1), hidden * _given(fields, "mamba_expand", 2)
+    heads, kept = fields.given("mamba_n_heads", 128), fields.given("mamba_d_state", 256)
+    groups, inner = fields.given("mamba_n_groups", 1), hidden * fields.given("mamba_expand", 2)
     for unused in ("mamba_d_head", "mamba_chunk_size", "mamba_conv_bias", "mamba_proj_bias"):
         fields.get(unused)
     if inner % heads:
         raise ConfigError(f"mamba_n_heads = {heads} does not divide the inner width {inner}.")
-    return _mamba2(heads, inner // heads, kept, groups, _given(fields, "mamba_d_conv", 4), None)
+    return _mamba2(heads, inner // heads, kept, groups, fields.given("mamba_d_conv", 4), None)
 
 
 def _mamba2(heads: int, width: int, kept: int, groups: int, kernel: int, dtype: str | None) -> RecurrentState:
@@ -127,7 +111,7 @@ def short_convolution(fields: Fields) -> RecurrentState:
     """LFM2: no state but the newest inputs of a convolution."""
     hidden = fields.count("hidden_size", "hidden_size")
     fields.get("conv_bias")
-    return RecurrentState(0, 0, hidden, _given(fields, "conv_L_cache", 3) - 1)
+    return RecurrentState(0, 0, hidden, fields.given("conv_L_cache", 3) - 1)
 
 
 # ---- which layers are what -------------------------------------------------------------------------
@@ -139,14 +123,14 @@ def all_recurrent(fields: Fields) -> list[str]:
 
 def every_nth_attends(fields: Fields) -> list[str]:
     layers = fields.count("num_layers", "num_hidden_layers")
-    period = _given(fields, "full_attention_interval", 4)
+    period = fields.given("full_attention_interval", 4)
     named = fields.names("layer_types", layers)
     return named or ["full_attention" if (i + 1) % period == 0 else "linear_attention" for i in range(layers)]
 
 
 def period_and_offset(fields: Fields) -> list[str]:
     layers = fields.count("num_layers", "num_hidden_layers")
-    period, offset = _given(fields, "attn_layer_period", 8), _given(fields, "attn_layer_offset", 4, least=0)
+    period, offset = fields.given("attn_layer_period", 8), fields.given("attn_layer_offset", 4, least=0)
     for unused in ("use_mamba_kernels", "mamba_dt_rank", "mamba_conv_bias", "mamba_proj_bias", "use_mambapy"):
         fields.get(unused)
     return ["full_attention" if i % period == offset else "linear_attention" for i in range(layers)]
