@@ -249,7 +249,8 @@ def test_gemma_4_ends_with_a_full_layer_whatever_its_file_says():
     """Its class corrects the list; the file stays as it is."""
     kinds = ["full_attention", "sliding_attention", "sliding_attention"]
     raw = {"model_type": "gemma4_text", "num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 64,
-           "num_key_value_heads": 2, "head_dim": 16, "global_head_dim": 32, "layer_types": list(kinds)}  # fmt: skip
+           "num_key_value_heads": 2, "head_dim": 16, "global_head_dim": 32}  # fmt: skip
+    raw["layer_types"] = list(kinds)
     wide, slim = FullAttention(2, 32), SlidingAttention(512, FullAttention(2, 16))
     assert from_config(raw).layers == (wide, slim, wide)
     assert raw["layer_types"] == kinds
