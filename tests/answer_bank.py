@@ -1,15 +1,16 @@
 """The gate of the exercises: every answer of the bank gets exactly its points.
 
-    python tests/answer_bank.py [DIR ...] [--assignment NAME] [--root FOLDER]
+    python tests/answer_bank.py [DIR ...] [--engine fast|stock|both] [--assignment NAME] [--root FOLDER]
 
 Each DIR (default: every folder of tests/answers/) holds one file a problem, in the form that
 `kvcourse.course.bank` describes; its name is the assignment's, unless --assignment says otherwise.
 
-One submission carries the k-th answer of every problem, so that a bank costs about ten gradings, by stock
-`nbgrader autograde` in a course folder of their own below build/. As must be: the untouched release gets 0;
-the reference every autograded point, and its written answers wait for a person; a right answer every point of
-its problem; a wrong one exactly the points listed, never all of them, and its hints stand in what a visible
-check says.
+One submission carries the k-th answer of every problem, so that a bank costs about ten gradings, in a course
+folder of their own below build/: by `kvcourse grade` (fast), by stock `nbgrader autograde`, or by both (the
+default), which must agree on the points of every cell and on what waits for a person. As must be: the
+untouched release gets 0; the reference every autograded point, and its written answers wait for a person; a
+right answer every point of its problem; a wrong one exactly the points listed, never all of them, and its
+hints stand in what a visible check says.
 
 Ends with one line of totals. Exit status: 0 all as must be, 1 otherwise, 2 for input that cannot be read.
 """
@@ -41,6 +42,7 @@ class Report:
     gradings: int = 0
     compared: int = 0
     faults: list[str] = field(default_factory=list)
+    graded: dict[str, Graded] = field(default_factory=dict)
 
 
 def check_bank(
@@ -67,7 +69,7 @@ def check_bank(
     graded = engine(
         root, assignment, source, submissions, root / "build" / "answer-bank" / assignment, seed, progress
     )
-    report = Report(answers=sum(map(len, bank.answers.values())), gradings=len(submissions))
+    report = Report(sum(map(len, bank.answers.values())), len(submissions), graded=graded)
     for student, chosen in plan.items():
         result = graded.get(student)
         if result is None or result.failed:
@@ -80,6 +82,21 @@ def check_bank(
             what = str(answer) if answer else f"{name} {UNTOUCHED}"
             report.faults += [f"{what}: {fault} (graded in {student})" for fault in faults]
     return report
+
+
+def differences(one: dict[str, Graded], other: dict[str, Graded]) -> list[str]:
+    """Return where two graders disagree: a submission, a cell's points, whether it waits for a person."""
+    faults = []
+    for student in sorted(one.keys() | other.keys()):
+        both = [graded.get(student) for graded in (one, other)]
+        if None in both or both[0].failed != both[1].failed:
+            faults.append(f"{student}: only one of the graders could process it")
+            continue
+        for name in sorted(both[0].cells.keys() | both[1].cells.keys()):
+            got = [(c.points, c.needs_manual) if (c := g.cells.get(name)) else None for g in both]
+            if got[0] != got[1]:
+                faults.append(f"{student}, {name}: the graders differ, {got[0]} and {got[1]}")
+    return faults
 
 
 def make_plan(bank: Bank) -> dict[str, dict[str, Answer]]:
@@ -127,8 +144,16 @@ def flat(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def main(argv: list[str] | None = None, engine: Engine = grade) -> int:
-    """Check the banks with a grader; return the exit status."""
+def engines_of(name: str) -> dict[str, Engine]:
+    """Return the graders that --engine names."""
+    from kvcourse.grading import engine
+
+    known = {"fast": engine.grade, "stock": grade}
+    return known if name == "both" else {name: known[name]}
+
+
+def main(argv: list[str] | None = None, engine: Engine | None = None) -> int:
+    """Check the banks with `engine`, or with the graders that the arguments name; return the exit status."""
     parser = argparse.ArgumentParser(
         description="Grade the answer bank and compare each answer with its points."
     )
@@ -139,6 +164,7 @@ def main(argv: list[str] | None = None, engine: Engine = grade) -> int:
         "--assignment", help="the assignment that the banks answer (default: the folder's name)"
     )
     parser.add_argument("--root", type=Path, help="the course's folder (default: the one this file is in)")
+    parser.add_argument("--engine", choices=("fast", "stock", "both"), default="both", help="default: both")
     args = parser.parse_args(argv)
     began, banks, reports = time.monotonic(), [], []
     try:
@@ -147,15 +173,23 @@ def main(argv: list[str] | None = None, engine: Engine = grade) -> int:
         if not banks:
             raise UserError("expected a bank in tests/answers, found none.")
         for folder in banks:
-            reports.append(check_bank(root, args.assignment or folder.resolve().name, folder, engine))
-            for fault in reports[-1].faults:
+            name = args.assignment or folder.resolve().name
+            made = []
+            for called, one in ({"": engine} if engine else engines_of(args.engine)).items():
+                made.append(check_bank(root, name, folder, one))
+                made[-1].faults = [f"{called and f'{called}: '}{fault}" for fault in made[-1].faults]
+            if len(made) == 2:
+                made[1].faults += differences(made[0].graded, made[1].graded)
+            reports += made
+            for fault in [fault for report in made for fault in report.faults]:
                 print(fault)
     except UserError as error:
         print(f"answer_bank: {error}", file=sys.stderr)
         return 2
     faults = sum(len(report.faults) for report in reports)
+    answers = sum(report.answers for report in reports) * len(banks) // len(reports)
     print(
-        f"{len(banks)} bank{'s' * (len(banks) > 1)}, {sum(r.answers for r in reports)} answers, "
+        f"{len(banks)} bank{'s' * (len(banks) > 1)}, {answers} answers, "
         f"{sum(r.gradings for r in reports)} gradings, "
         f"{sum(r.compared for r in reports)} cell scores compared: "
         f"{f'{faults} not as must be' if faults else 'all as must be'} ({time.monotonic() - began:.0f} s)"

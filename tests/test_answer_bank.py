@@ -264,6 +264,19 @@ def test_command_ends_with_one_line_of_totals(course, rewrite, capsys):
     assert ": 1 not as must be (" in capsys.readouterr().out.splitlines()[-1]
 
 
+def test_graders_that_differ_are_caught():
+    one = {"a": Graded({"q1": CellScore(2, 2, False)}), "b": Graded({}, failed=True)}
+    assert answer_bank.differences(one, one) == []
+    for other in (
+        {**one, "a": Graded({"q1": CellScore(1, 2, False)})},
+        {**one, "a": Graded({"q1": CellScore(2, 2, True)})},
+        {**one, "a": Graded({})},
+        {"a": one["a"]},
+        {**one, "b": Graded({})},
+    ):
+        assert len(answer_bank.differences(one, other)) == 1
+
+
 def test_a_problem_answered_less_often_repeats_its_reference(course):
     bank = read_bank(course / "tests" / "answers" / "tiny", read_source(source_text(course, "tiny")))
     plan = answer_bank.make_plan(bank)
