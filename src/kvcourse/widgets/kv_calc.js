@@ -5,7 +5,7 @@ const MOST = { layers: 256, kv_heads: 256, head_dim: 512, tokens: 2000000, seque
 // Bytes of one number of the cache, and of a group of weights: [numbers, bytes]. q4_0 is 4 bits and a scale for every 32.
 const CACHE = { fp32: 4n, fp16: 2n, fp8: 1n };
 const WEIGHTS = { fp32: [1n, 4n], fp16: [1n, 2n], fp8: [1n, 1n], q4_0: [32n, 18n] };
-const SAID = { fp32: "fp32, 4 bytes", fp16: "fp16 or bf16, 2 bytes", fp8: "fp8, 1 byte", q4_0: "q4_0, 4 bits and scales" };
+const SAID = { fp32: "fp32", fp16: "fp16 or bf16", fp8: "fp8", q4_0: "4-bit (q4_0)" };
 const CUSTOM = "Your own numbers";
 const MOST_SEGMENTS = 64; // more sequences than that are drawn as one piece
 
@@ -106,7 +106,7 @@ function slider(label, min, max, onInput) {
   };
 }
 
-// Two bars to one scale: the weights, and the caches with one segment a sequence.
+// Two bars to one scale: the weights, and the caches with one segment a sequence, hatched from the passing one on.
 function bars() {
   const weights = node("span", { className: "kv-bar kv-bar-weights" });
   const caches = node("span", { className: "kv-bar kv-bar-caches" });
@@ -124,6 +124,9 @@ function bars() {
       const segments = sequences <= MOST_SEGMENTS ? sequences : 1;
       while (caches.children.length > segments) caches.lastChild.remove();
       while (caches.children.length < segments) caches.append(node("span"));
+      [...caches.children].forEach((segment, i) => {
+        segment.className = segments === sequences && BigInt(i + 1) >= found.passes ? "kv-over" : "";
+      });
       element.setAttribute("aria-label", `weights ${formatSize(found.weights, true)}, caches ${formatSize(found.total, true)}`);
     },
   };
