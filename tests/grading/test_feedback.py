@@ -1,0 +1,136 @@
+# ruff: noqa: E501  (attacks as one-line entries)
+"""Feedback pages: what a learner sees, what they never see, and that nothing in them runs or asks a host."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from nbformat.notebooknode import from_dict
+
+from kvcourse.grading.autograded import build_notebook
+from kvcourse.grading.clean_html import clean, markdown, plain
+from kvcourse.grading.feedback import HIDDEN_FAILED, render
+from kvcourse.grading.outcome import read_outcome
+from kvcourse.grading.plan import make_plan
+from kvcourse.grading.submission import cells_of
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from hostile_class import live_html
+
+TEST = "assert f(1) == 2, 'visible message'\n### BEGIN HIDDEN TESTS\nassert f(42) == 43  # secret\n### END HIDDEN TESTS"
+
+
+@pytest.fixture
+def page(run_cells):
+    """The page of an answer to TEST (or another test)."""
+
+    def page(answer, test=TEST):
+        from conftest import make_master
+
+        outcomes = run_cells(answer, test)
+        master = make_master({"test": test}, "def f(n): return n + 1")
+        plan = make_plan(master, cells_of(make_master({"test": test}, answer)))
+        notebook = build_notebook(master, plan, outcomes)
+        got = 2.0 if outcomes["test"].passed else 0.0
+        return render(notebook, "a1", {"test": (got, 2.0, False)})
+
+    return page
+
+
+def test_right_work_shows_its_points_and_its_code(page):
+    text = page("def f(n):\n    return n + 1\nprint('hello')")
+    assert "2 of 2 points" in text and "hello" in text and "secret" not in text and not live_html(text)
+
+
+def test_a_visible_failure_shows_its_message_and_the_line(page):
+    text = page("def f(n): return 0")
+    assert "visible message" in text and "secret" not in text and HIDDEN_FAILED not in text
+
+
+def test_a_hidden_failure_shows_neither_source_nor_values_nor_text_of_the_student_s_errors(page):
+    text = page("def f(n):\n    if n > 1: raise ValueError(f'got {n + 1000}')\n    return n + 1")
+    assert HIDDEN_FAILED in text and not any(word in text for word in ("secret", "1042", "f(42)"))
+
+
+def test_a_hidden_check_of_the_course_shows_its_hint(page):
+    test = (
+        "from kvcourse.checks import hidden\n### BEGIN HIDDEN TESTS\n"
+        "hidden.integer(f(64), 79, 'rows', quantity='rows_projected', prompt=64, new=16, cached=True)\n"
+        "### END HIDDEN TESTS"
+    )
+    text = page("def f(n): return 80", test)
+    assert "is it ever fed to the model" in text.lower() and "79" not in text and HIDDEN_FAILED not in text
+
+
+def test_a_check_that_shows_values_is_not_shown_from_a_hidden_line(page):
+    test = "from kvcourse.checks import check\n### BEGIN HIDDEN TESTS\ncheck.integer(f(64), 79, 'rows')\n### END HIDDEN TESTS"
+    text = page("def f(n): return 80", test)
+    assert HIDDEN_FAILED in text and "79" not in text
+
+
+def test_a_student_s_own_check_error_in_a_hidden_line_is_not_shown(page):
+    answer = "from kvcourse.checks import CheckFailed\ndef f(n):\n    if n > 1: raise CheckFailed(f'n is {n + 1000}')\n    return n + 1"
+    text = page(answer)
+    assert HIDDEN_FAILED in text and "1042" not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "<a href='//evil'>x</a>",
+     "<iframe src=x></iframe>", "<style>*{}</style>", "<svg onload=alert(1)>", "<b onclick=alert(1)>x</b>",
+     "<scr<script>ipt>alert(1)</scr</script>ipt>", "![p](https://evil/p.png)", "<form action=x><input></form>",
+     "<!--><script>alert(1)</script>-->", "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
+     "<details open ontoggle=alert(1)>x</details>", "```html\n<script>alert(1)</script>\n```", "<p style='x'>y</p>"],
+)  # fmt: skip
+def test_what_somebody_wrote_is_sanitized(text):
+    for html in (clean(text), markdown(text)):
+        assert not live_html(html) and "style=" not in html
+
+
+def test_ordinary_markdown_stays():
+    html = markdown("**b** `c`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- x\n\n$x^2$")
+    assert all(
+        part in html for part in ("<strong>b</strong>", "<code>c</code>", "<td>1</td>", "<li>x</li>", "x^2")
+    )
+
+
+def test_terminal_colours_and_controls_go():
+    assert plain("\x1b[31mred\x1b[0m\x1b]0;t\x07\x00ok\n") == "redok\n"
+
+
+@pytest.mark.parametrize(
+    "media", ["image/png", "image/jpeg", "image/svg+xml", "text/html", "text/markdown", "text/latex"]
+)
+def test_a_shown_object_cannot_leave_its_place(media):
+    evil = "'\"><script>alert(1)</script><img src=x onerror=alert(1)>"
+    output = {"output_type": "display_data", "data": {media: evil, "text/plain": "x"}, "metadata": {}}
+    cell = {"cell_type": "code", "metadata": {}, "source": "1", "outputs": [output], "execution_count": 1}
+    assert not live_html(render(from_dict({"cells": [cell]}), "<script>", {}))
+
+
+def test_comments_of_a_person_are_shown_and_sanitized():
+    cell = {
+        "cell_type": "markdown",
+        "source": "mine",
+        "metadata": {"nbgrader": {"grade_id": "q6", "solution": True}},
+    }
+    notebook = from_dict({"cells": [cell]})
+    text = render(
+        notebook, "a1", {"q6": (1.0, 2.0, False)}, {"q6": "**well** <script>x</script>"}, penalty=0.5
+    )
+    assert "<strong>well</strong>" in text and "0.5 of 2 points" in text and not live_html(text)
+
+
+def test_long_outputs_are_cut():
+    outcome = read_outcome(
+        "t", "student", {"outputs": [{"output_type": "stream", "text": "x\n" * 90_000}], "hidden": [False]}
+    )
+    cell = {
+        "cell_type": "code",
+        "metadata": {},
+        "source": "1",
+        "outputs": outcome.outputs,
+        "execution_count": 1,
+    }
+    text = render(from_dict({"cells": [cell]}), "a1", {})
+    assert len(text) < 60_000 and "cut here" in text
