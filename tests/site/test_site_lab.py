@@ -22,6 +22,7 @@ def lab(tmp_path):
     cell = nbformat.v4.new_code_cell
     sources = [
         "from kvcourse import viz\nlive = viz.cache_work(prompt=8, new=4)\nlive",
+        "calculator = viz.kv_calc('Llama-2-7B', tokens=4096, sequences=6)\ncalculator",
         "first = viz.quiz('Which?', [{'text': 'this', 'feedback': 'Not this.'},\n"
         "    {'text': 'that', 'feedback': 'Right.', 'correct': True}])\nfirst",
         "viz.quiz('And now?', [{'text': 'yes', 'feedback': 'Yes.', 'correct': True},\n"
@@ -92,6 +93,15 @@ def test_widgets_in_jupyterlab(chrome, lab):
     rows = widget.locator("[data-counter=rows-total-without]")
     assert rows.inner_text() == str(8 + 9 + 10)
 
+    calculator = page.locator(".kv-kv-calc")
+    sequences = calculator.get_by_label("Sequences", exact=True)
+    sequences.focus()
+    page.keyboard.press("ArrowUp")
+    assert "7 caches of 4,096 tokens: 14.00 GiB (15.03 GB)" in calculator.locator(".kv-status").inner_text()
+    sequences.fill("16")
+    calculator.get_by_label("Model").select_option("Llama-3.1-8B")
+    assert calculator.locator("[data-size=total-binary]").inner_text() == "8.00 GiB"
+
     quizzes = page.locator(".kv-quiz")
     quizzes.first.get_by_text("this").click()
     page.keyboard.press("ArrowDown")
@@ -104,9 +114,11 @@ def test_widgets_in_jupyterlab(chrome, lab):
     # The state is the kernel's: a new cell reads the step, and sets it.
     page.locator(".jp-Notebook").get_by_role("textbox").last.click()
     page.keyboard.press("Control+End")
-    page.keyboard.type("\nlive.step -= 1\nprint('kernel at', live.step)")
+    page.keyboard.type(
+        "\nlive.step -= 1\nprint('kernel at', live.step, calculator.kv_heads, calculator.sequences)"
+    )
     page.keyboard.press("Control+Enter")
-    page.get_by_text("kernel at 2", exact=True).wait_for()
+    page.get_by_text("kernel at 2 8 16", exact=True).wait_for()
     assert "Step 2 of 4" in status.inner_text()
     outside = [problem for problem in visitor.problems if re.match("asked another host", problem)]
     assert outside == []
