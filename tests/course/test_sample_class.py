@@ -1,4 +1,4 @@
-"""The sample class: who gets what under stock nbgrader, the broken one, the idle second run."""
+"""The sample class: who gets what under kvcourse grade, the broken one, the idle second run."""
 
 import shutil
 
@@ -38,7 +38,7 @@ def test_scores_status_and_the_broken_one(graded):
     assert rows["ben"][1:] == ["0", "0", "0", "0", "graded", "left", "untouched"]
     assert rows["cleo"][1:6] == ["0", "4", "0", "4", "graded"]
     assert rows["dan"][1:] == ["-", "-", "-", "-", "not", "graded", "a", "text"]
-    assert "dan handed in a file that is no notebook: nbgrader autograde leaves it out" in printed
+    assert "dan handed in a file that is no notebook: kvcourse grade leaves it out" in printed
     assert "graded 3 of 4: cleo" in printed
 
 
@@ -58,7 +58,7 @@ def test_it_lives_in_its_own_folder(graded):
 def test_a_second_run_grades_nothing_and_changes_no_file(graded, capsys, monkeypatch):
     root, printed = graded
     before = snapshot(root)
-    monkeypatch.setattr("kvcourse.course.stock.StockCourse.autograde", None)  # calling it would fail
+    monkeypatch.setattr("kvcourse.grading.course_run.grade_assignment", None)  # calling it would fail
     assert main(["sample-class", "--root", str(root)]) == 0
     again = capsys.readouterr().out
     assert "nothing has changed since it was graded" in again

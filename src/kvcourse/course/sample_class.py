@@ -1,4 +1,4 @@
-"""The sample class: made-up students who hand in answers of the bank, graded by stock nbgrader.
+"""The sample class: made-up students who hand in answers of the bank, graded by `kvcourse grade`.
 
 It has its own course folder and database in build/sample-class/; the instructor's gradebook.db is never
 touched. Who hands in what stands in tests/answers/sample_class.toml. A second run grades nothing, unless the
@@ -147,6 +147,10 @@ def _grade(root: Path, roster: dict, inputs: str) -> None:
     from kvcourse.course.bank import read_bank
     from kvcourse.course.source import notebook_bytes, read_source, source_text
     from kvcourse.course.stock import StockCourse
+    from kvcourse.grading.assignment import open_course
+    from kvcourse.grading.course_run import Settings, grade_assignment
+    from kvcourse.grading.engine import best_level, put_source
+    from kvcourse.grading.sandbox import statement
 
     folder = root / FOLDER
     fresh = folder.with_name(folder.name + ".new")
@@ -161,17 +165,20 @@ def _grade(root: Path, roster: dict, inputs: str) -> None:
             for student, entry in students.items()
         }
         work[assignment] = notebook_bytes(source), handed_in
-    course = StockCourse(fresh, root, SEED)
+    course, level = StockCourse(fresh, root, SEED), best_level()
+    print(f"sample class: level {statement(level)}")
     for assignment, (notebook, students) in work.items():
-        course.add_assignment(assignment, root / "solutions" / assignment, notebook)
+        put_source(root, fresh, assignment, notebook)
         for student, handed_in in students.items():
             course.submit(student, assignment, handed_in)
-        print(
-            f"sample class: grading {len(students)} submissions of {assignment} with nbgrader autograde ..."
+        print(f"sample class: grading {len(students)} submissions of {assignment} ...")
+        step = _progress("graded", len(students))
+        grade_assignment(
+            open_course(fresh.resolve()),
+            assignment,
+            Settings(level, seed=SEED),
+            lambda student, done, total, step=step: step(student),
         )
-        course.autograde(assignment, _progress("graded", len(students)))
-        print("sample class: writing the feedback with nbgrader generate_feedback ...")
-        course.feedback(assignment, _progress("feedback", len(students)))
     files = [path.relative_to(fresh).as_posix() for path in files_below(fresh)]
     _write_manifest(fresh, {"inputs": inputs, "files": files, "gradebook": "", "scores": {}})
     old = folder.with_name(folder.name + ".old")
@@ -202,12 +209,13 @@ def report(root: Path, roster: dict, scores: dict[str, dict[str, Graded]]) -> in
         broken = [student for student, entry in students.items() if BROKEN in entry]
         if broken:
             print(
-                f"{', '.join(broken)} handed in a file that is no notebook: nbgrader autograde leaves it "
+                f"{', '.join(broken)} handed in a file that is no notebook: kvcourse grade leaves it "
                 "out, ends with status 1 for it, and grades everyone else."
             )
         lost = [student for student in students if graded[student].failed and student not in broken]
         if lost:
-            print(f"nbgrader could not process {', '.join(lost)}: see {root / FOLDER / 'autograde.log'}.")
+            where = root / FOLDER / "grading" / f"{assignment}.report.json"
+            print(f"{', '.join(lost)} could not be graded: see {where}.")
             status = 1
     print(f"\nFeedback: {root / FOLDER / 'feedback'}   Gradebook: {root / FOLDER / 'gradebook.db'}")
     return status

@@ -3,12 +3,10 @@
 import copy
 from typing import Any
 
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+from nbformat.notebooknode import NotebookNode, from_dict
 
 from kvcourse.grading.outcome import CellOutcome
 from kvcourse.grading.plan import Plan, PlannedCell
-
-MAKERS = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
 
 
 def build_notebook(master: Any, plan: Plan, outcomes: dict[str, CellOutcome]) -> Any:
@@ -19,7 +17,7 @@ def build_notebook(master: Any, plan: Plan, outcomes: dict[str, CellOutcome]) ->
         for key in ("assignment", "version")
         if key in master.metadata.get("kvcourse", {})
     }
-    notebook = new_notebook(metadata=metadata)
+    notebook = from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": []})
     ran = 0
     for number, planned in enumerate(plan.cells):
         outcome = outcomes.get(planned.key)
@@ -29,14 +27,21 @@ def build_notebook(master: Any, plan: Plan, outcomes: dict[str, CellOutcome]) ->
 
 
 def _cell(number: int, planned: PlannedCell, outcome: CellOutcome | None, ran: int) -> Any:
-    cell = MAKERS[planned.cell_type](planned.source, id=_cell_id(number, planned.key))
+    cell = NotebookNode(
+        id=_cell_id(number, planned.key),
+        cell_type=planned.cell_type,
+        metadata=NotebookNode(),
+        source=planned.source,
+    )
+    if planned.cell_type == "code":
+        cell.update(execution_count=None, outputs=[])
     if planned.master is not None:
         kept = {
             k: v
             for k, v in planned.master.metadata.items()
             if k in ("nbgrader", "tags", "deletable", "editable")
         }
-        cell.metadata.update(copy.deepcopy(kept))
+        cell.metadata.update(from_dict(copy.deepcopy(kept)))
     if planned.cell_type == "code" and outcome is not None:
         cell.execution_count = ran
         cell.outputs = _outputs(planned, outcome, ran)
@@ -46,13 +51,11 @@ def _cell(number: int, planned: PlannedCell, outcome: CellOutcome | None, ran: i
         if outcome.hint:
             course["hint"] = outcome.hint
         if planned.runs == "test":
-            cell.metadata["kvcourse"] = course
+            cell.metadata["kvcourse"] = from_dict(course)
     return cell
 
 
 def _outputs(planned: PlannedCell, outcome: CellOutcome, ran: int) -> list[Any]:
-    from nbformat.notebooknode import from_dict
-
     outputs = [from_dict(output) for output in outcome.outputs]
     if planned.runs == "test" and outcome.value is not None:
         outputs.append(

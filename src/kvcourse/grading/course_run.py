@@ -9,11 +9,14 @@ same state.
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from nbformat.v4 import writes  # without validation: the structure is the instructor's
 
 from kvcourse.checks.seed import class_seed
 from kvcourse.course.files import CourseError, digest, write_atomic
@@ -64,6 +67,7 @@ class Summary:
     level: str
     submissions: list[SubmissionReport] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    run_seconds: float = 0.0  # from the first submission that runs to the last, starting the zygote left out
 
     @property
     def needs_person(self) -> bool:
@@ -217,6 +221,7 @@ class GradingRun:
     def _run(self, new: dict[str, str], finish: Finish, zygote: Zygote, stop: Callable[[], None]) -> None:
         if zygote.level != self.settings.level:
             raise CourseError(f"expected processes at level {self.settings.level}, got {zygote.level}.")
+        began = time.monotonic()
         with ThreadPoolExecutor(self.settings.workers) as pool:
             slots = list(range(self.settings.workers))
             running: dict[Future, tuple[Waiting, int]] = {}
@@ -231,7 +236,7 @@ class GradingRun:
                         slot = slots.pop()
                         running[pool.submit(run, zygote, self._job(waiting), slot)] = (waiting, slot)
                     if not running:
-                        return
+                        break
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         waiting, slot = running.pop(future)
                         slots.append(slot)
@@ -241,6 +246,7 @@ class GradingRun:
             except BaseException:
                 stop()  # lets the workers end
                 raise
+        self.summary.run_seconds = time.monotonic() - began
 
     def _shielded(self, student: str, step: Callable[[], Any]) -> Any:
         """Do one step of one submission; a fault of ours there costs this submission, not the class."""
@@ -351,11 +357,9 @@ class GradingRun:
         )
 
     def _write_autograded(self, folder: Path, notebook: Any, submission: Submission) -> None:
-        import nbformat
-
         shutil.rmtree(folder, ignore_errors=True)
         files = merged_files(submission.files, self.assignment.files)
-        files[f"{self.assignment.name}.ipynb"] = (nbformat.writes(notebook) + "\n").encode()
+        files[f"{self.assignment.name}.ipynb"] = (writes(notebook) + "\n").encode()
         for name, data in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

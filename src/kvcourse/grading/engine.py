@@ -18,6 +18,17 @@ def best_level() -> str:
     return "basic" if sandbox.missing() else "hardened"
 
 
+def put_source(root: Path, folder: Path, assignment: str, notebook: bytes) -> None:
+    """Put an assignment's source notebook, and the files that go with it, into a course folder."""
+    target = folder / "solutions" / assignment
+    shutil.copytree(
+        root / "solutions" / assignment,
+        target,
+        ignore=shutil.ignore_patterns("*.md", "*.ipynb", "__pycache__", ".ipynb_checkpoints"),
+    )
+    (target / f"{assignment}.ipynb").write_bytes(notebook)
+
+
 def grade(
     root: Path,
     assignment: str,
@@ -34,13 +45,7 @@ def grade(
     if folder.exists():
         shutil.rmtree(folder)
     course = StockCourse(folder, root, seed)
-    source_folder = folder / "solutions" / assignment
-    shutil.copytree(
-        root / "solutions" / assignment,
-        source_folder,
-        ignore=shutil.ignore_patterns("*.md", "*.ipynb", "__pycache__"),
-    )
-    (source_folder / f"{assignment}.ipynb").write_bytes(notebook_bytes(source))
+    put_source(root, folder, assignment, notebook_bytes(source))
     for student, notebook in submissions.items():
         course.submit(student, assignment, notebook)
     settings = Settings(level=level or best_level(), seed=seed)

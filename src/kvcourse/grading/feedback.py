@@ -84,7 +84,7 @@ def _section(cell: Any, grades: dict, comments: dict[str, str]) -> str:
     else:
         shown = cell.source if mine else split_regions(cell.source)[0].strip()
         if shown.strip():
-            parts.append(f"<pre>{_code(shown[:MAX_TEXT]) if mine else _code_once(shown)}</pre>")
+            parts.append(f"<pre>{_code(shown[:MAX_TEXT])}</pre>")
         parts += _outputs(cell, grades.get(name))
     comment = comments.get(name)
     if comment:
@@ -142,10 +142,6 @@ def _figure(media: str, encoded: str) -> str:
     return f"<p><img alt='A figure that the cell drew' src='data:{media};base64,{encoded}'></p>"
 
 
+@functools.lru_cache(maxsize=2048)
 def _code(source: str) -> str:
     return highlight(source, PythonLexer(), HtmlFormatter(nowrap=True))
-
-
-@functools.lru_cache(maxsize=512)
-def _code_once(source: str) -> str:
-    return _code(source)

@@ -40,6 +40,7 @@ class OneWriter(Gradebook):
             rows = next(r for r in row.notebooks if r.name == notebook)
             self._grades = {grade.cell.name: grade for grade in rows.grades}
             self._comments = {comment.cell.name: comment for comment in rows.comments}
+            self.db.commit = lambda: None  # from here on rows only change; they are sent together
             yield row
             commit()
         except BaseException:
