@@ -58,7 +58,7 @@ def test_the_calculator_by_mouse_and_keyboard(visit, theme, width):
     assert "sequence 7." in status.inner_text() and status.get_attribute("aria-live") == "polite"
     assert size(widget, "total-binary") == "32.00 GiB" and size(widget, "total-decimal") == "34.36 GB"
     assert widget.locator(".kv-bar-caches > span").count() == 16
-    assert widget.locator(".kv-bar-caches > .kv-over").count() == 10, "sequences 7 to 16 lie beyond the weights"
+    assert widget.locator(".kv-bar-caches > .kv-over").count() == 10, "sequences 7 to 16 lie beyond"
 
     widget.get_by_label("Model").select_option("Llama-3.1-8B")
     assert size(widget, "perToken-binary") == "128.00 KiB"
