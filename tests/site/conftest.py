@@ -72,7 +72,6 @@ def tiny_book(tmp_path):
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tmp_path / name)
-    (tmp_path / "src").symlink_to(ROOT / "src")
     toc = "format: jb-book\nroot: book/index\nchapters:\n  - file: book/page\n"
     (tmp_path / "_toc.yml").write_text(toc)
     (tmp_path / "book/index.md").write_text("# A book\n\nOf one page.\n")

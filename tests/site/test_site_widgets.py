@@ -174,6 +174,25 @@ def test_boxes_to_tick_have_a_label_and_stay_ticked(chrome, tiny_book):
         visitor.close()
 
 
+def test_without_a_script_the_page_still_says_it(chrome, base):
+    context = chrome.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(base + CHAPTER)
+    seen = "paragraphs => paragraphs.filter(p => p.offsetHeight > 0).map(p => p.textContent)"
+    told = " ".join(page.locator("noscript p").evaluate_all(seen))
+    assert "1,144 token rows are projected" in told and "Checking an answer needs JavaScript." in told
+    context.close()
+
+
+def test_on_paper_there_are_no_controls(visit):
+    page = visit(CHAPTER)
+    page.emulate_media(media="print")
+    for control in (".kv-sliders", ".kv-quiz button", ".bd-sidebar-primary", ".kv-report"):
+        assert not page.locator(control).first.is_visible(), control
+    for content in (".kv-rows", ".kv-counters", ".kv-quiz legend", ".kv-fig svg"):
+        assert page.locator(content).first.is_visible(), content
+
+
 def test_theme_switch(visit):
     page = visit(CHAPTER)
     background = "getComputedStyle(document.body).backgroundColor"

@@ -11,18 +11,17 @@ SKIPPED_IN_TEXT = (nodes.math, nodes.raw, nodes.footnote_reference, nodes.image)
 
 
 def description(doctree: nodes.document, length: int, known_titles=frozenset()) -> str:
-    """Return the page's own description (html_meta), else its first paragraph, no formulas, cut at a word."""
+    """Return the page's own description (html_meta), else title and first paragraph, cut at a word."""
     for meta in doctree.findall(nodes.meta):
         if meta.get("name") == "description":
             return meta["content"]
     for paragraph in doctree.findall(nodes.paragraph):
         if not isinstance(paragraph.parent, nodes.section):  # not from a box, a list or a table
             continue
-        text = " ".join(_plain(paragraph).split())
+        text = " ".join(f"{doctree.next_node(nodes.title).astext()}. {_plain(paragraph)}".split())
         if len(text) > length:
             text = text[: length - 3].rsplit(" ", 1)[0].rstrip(",;:") + "..."
-        if text:
-            return text
+        return text
     return ""
 
 
