@@ -134,12 +134,12 @@ class Decoder:
             past, positions = 0, torch.arange(ids.shape[1], device=self.device)[None]  # (1, T)
         else:
             self._check_cache(cache, ids)
-            past, positions = cache.length, cache.positions(ids.shape[1])  # (B, T)
+            past, positions = cache.length, cache.begin(ids)  # (B, T)
         try:
             logits = self._run(ids, positions, cache, last_only)
         except BaseException:  # an interrupted cell too: layers that have stored the tokens must forget them
             if cache is not None:
-                cache.crop(past)
+                cache.abandon(past)
             raise
         new, total = ids.shape[1], past + ids.shape[1]
         self.counters.forwards += 1

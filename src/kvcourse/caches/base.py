@@ -1,6 +1,7 @@
 """What every KV cache does for a decoder, whatever its memory looks like.
 
-For each forward pass the decoder asks `positions` once, then calls `attend` once a layer, in order.
+For each forward pass the decoder calls `begin` once, then `attend` once a layer, in order; and `abandon` if
+the pass fails.
 A new kind of cache is one file: a subclass with `update`, `crop` and `nbytes`; one that cannot hand out its
 keys and values as two dense tensors overrides `attend` instead.
 """
@@ -67,6 +68,17 @@ class KVCache(ABC):
     def check_room(self, new_tokens: int) -> None:
         """Raise CacheError unless `new_tokens` more tokens fit. A growing cache always has room."""
         _positive("new_tokens", new_tokens)
+
+    def begin(self, ids: Tensor) -> Tensor:
+        """A forward pass of the tokens `ids` `(B, T_new)` begins: their positions, `(B, T_new)`.
+
+        A cache that must know more than how many they are, as to share them, overrides this.
+        """
+        return self.positions(ids.shape[1])
+
+    def abandon(self, length: int) -> None:
+        """The pass has failed; `length` was the cache's before it, and is again."""
+        self.crop(length)
 
     @abstractmethod
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
