@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from site_harness import ROOT, SITE, Visitor, browser, chromium, served
 
+sys.path[:0] = [str(ROOT / "book/_ext"), str(ROOT / "book")]  # for test_kvsite
+
 HEADER = """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
 kernelspec: {display_name: Python 3, language: python, name: python3}

@@ -17,6 +17,7 @@ from kvcourse.course.source import read_source, source_text
 from kvcourse.errors import UserError
 
 HEADING = re.compile(r"^## +(.+?) *$", re.MULTILINE)
+PROBLEM = re.compile(r"q\d+")  # how the grade ids of a problem's cells begin
 WHY = "why"  # tag of an instructor's text cell that no release holds: why the usual wrong answer fails
 
 
@@ -33,12 +34,16 @@ class Problem:
 def read_problems(notebook) -> list[Problem]:
     """Return the problems of an assignment's source notebook, in order, as far as they have a solution."""
     problems: list[Problem] = []
+    title = ""
     for cell in notebook.cells:
         meta = cell.metadata.get("nbgrader", {})
-        name = meta.get("grade_id", "").partition("-")[0]
-        if cell.cell_type == "markdown" and meta and (title := HEADING.search(cell.source)):
-            problems.append(Problem(name, title[1]))
-        elif meta.get("solution") and problems:
+        if cell.cell_type == "markdown" and (heading := HEADING.search(cell.source)):
+            title = heading[1]
+        if (name := PROBLEM.match(meta.get("grade_id", ""))) and (
+            not problems or problems[-1].name != name[0]
+        ):
+            problems.append(Problem(name[0], title))
+        if meta.get("solution"):
             lines = [line for line in cell.source.split("\n") if not MARKER.search(line)]
             problems[-1].answer.append((cell.cell_type, "\n".join(lines).strip("\n")))
         elif WHY in cell.metadata.get("tags", []) and problems:
