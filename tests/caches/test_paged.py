@@ -88,6 +88,16 @@ def test_chunked_prefill(attention, chunks, size):
         near(MODEL.forward(new, cache), MODEL.forward(new, want))
 
 
+@BOTH
+def test_a_started_prompt_in_chunks(attention):
+    """`start` takes all its blocks at once; each chunk sees only what is computed, not the slots ahead."""
+    cache, tokens = paged(batch=0, attention=attention), PROMPT + PROMPT
+    cache.start("a", tokens)
+    for begin, end in ((0, 3), (3, 4), (4, 9), (9, 14)):
+        near(MODEL.forward([tokens[begin:end]], cache)[0], alone(tokens[:end], end - begin))
+        assert cache.lengths == [end] and cache.manager.num_tokens("a") == 14
+
+
 def test_update_returns_what_is_stored():
     cache, want = paged(), PreallocatedCache(CONFIG, 32)
     for seed, tokens in enumerate((3, 1, 5)):

@@ -63,9 +63,7 @@ def merge(a: Partial, b: Partial) -> Partial:
 
 def finish(part: Partial) -> Tensor:
     """The attention output `(..., D)`; 0 over no keys."""
-    return part.o / part.l.clamp(
-        min=1
-    )  # l is 1 or more, the largest score's own share, unless there is no key
+    return part.o / part.l.clamp(min=1)  # only over no keys is l below 1, the share of the largest score
 
 
 def _finite(m: Tensor) -> Tensor:
@@ -168,9 +166,10 @@ class InPlaceAttention:
         head = torch.arange(h_kv).repeat_interleave(h // h_kv)  # (H,): the KV head of each query head
         hidden = ~self._visible(first, blocks.shape[1])  # (B, 1, n block_size)
         key_rows = (blocks[..., None] * h_kv + head)[..., None] * d + torch.arange(d)  # (B, n, H, D)
-        # A hidden key's weight is 0, but 0 x NaN is NaN: its bag reads the row's first token instead.
-        owner = torch.where(hidden[:, 0], self._tables[:, :1], blocks.repeat_interleave(size, 1))
-        offset = torch.arange(size).repeat(blocks.shape[1]) * ~hidden[:, 0]  # (B, n block_size), as owner
+        # A hidden key's weight is 0, but 0 x NaN is NaN: its bag reads the first slot of the block, which
+        # no block of a table leaves empty.
+        offset = torch.arange(size).repeat(blocks.shape[1]) * ~hidden[:, 0]  # (B, n block_size)
+        owner = blocks.repeat_interleave(size, 1)  # (B, n block_size)
         value_rows = (owner[:, None] * h_kv + head[:, None]) * size + offset[:, None]  # (B, H, n block_size)
         # Half the bytes of index to read, if the row numbers allow it.
         narrow = torch.int32 if num_blocks * h_kv * max(d, size) < 2**31 else torch.int64
