@@ -5,13 +5,15 @@ import ctypes
 import os
 import platform
 import struct
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from kvcourse.grading import sandbox, seccomp
-from kvcourse.grading.launcher import IsolationError, Zygote
+from kvcourse.grading import doctor, sandbox, seccomp
+from kvcourse.grading.launcher import GraderError, IsolationError, Zygote
 
 TRIES = {
     "other processes": "import os\nassert [p for p in os.listdir('/proc') if p.isdigit()] == [str(os.getpid())] == ['1']",
@@ -127,3 +129,54 @@ def test_the_numbers_are_this_machine_s():
             text = Path(header).read_text().split()
             if f"__NR_{name}" in text:
                 assert text[text.index(f"__NR_{name}") + 1] == str(number), name
+
+
+COVERED = """
+import os, sys
+from kvcourse.grading import namespaces as n, sandbox
+
+shown = [*sandbox.interpreter_paths(), sys.argv[1]]
+if os.geteuid():
+    n.become_user_namespace_root()
+n.unshare(n.NEWPID | n.NEWNS)
+if os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+os.umask(0o077)
+n.enter_root(sys.argv[2], shown)
+n.unshare(n.NEWNS)
+print(n.own_proc_and_folders("16m", shown))
+print(open(sys.argv[1] + "/kept").read(), oct(os.stat(os.path.dirname(sys.argv[1])).st_mode)[-3:])
+open("/tmp/new", "w").write("x")
+try:
+    open(sys.argv[1] + "/new", "w")
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+@pytest.mark.skipif(bool(sandbox.missing()), reason="level hardened does not work here")
+def test_what_is_shown_below_tmp_stays_there_to_be_read():
+    """A course cloned into a folder of /tmp has its interpreter there; an empty /tmp must not hide it."""
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as shown,
+        tempfile.TemporaryDirectory(dir="/tmp") as place,
+    ):
+        os.makedirs(f"{shown}/a/b")
+        Path(f"{shown}/a/b/kept").write_text("still here")
+        command = [sys.executable, "-c", COVERED, f"{shown}/a/b", place]
+        done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    folders, kept, refusal = done.stdout.splitlines()
+    assert folders == "['/submission', '/tmp', '/dev/shm']"  # in this order: the first is where work starts
+    assert kept == "still here 755"
+    assert refusal == "Read-only file system"
+
+
+def test_the_doctor_takes_a_dead_process_for_no_refusal(monkeypatch):
+    monkeypatch.setattr(doctor, "_error_of", lambda zygote, key, source: "PeerDied")
+    with pytest.raises(GraderError, match="ordinary code fails"):
+        doctor.try_hardened()
+    monkeypatch.setattr(
+        doctor, "_error_of", lambda zygote, key, source: "PeerDied" * (key in doctor.ATTEMPTS)
+    )
+    assert not any(attempt.refused for attempt in doctor.try_hardened())

@@ -12,6 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kvcourse.grading import doctor
+    from kvcourse.grading.launcher import GraderError
 
     findings = doctor.look()
     lacking = doctor.lacking()
@@ -24,7 +25,11 @@ def run(args: argparse.Namespace) -> int:
         return 1
     if args.quick:
         return 0
-    tried = doctor.try_hardened()
+    try:
+        tried = doctor.try_hardened()
+    except GraderError as error:
+        print(f"missing for hardened: {error}", file=sys.stderr)
+        return 1
     for attempt in tried:
         print(f"  {'refused' if attempt.refused else 'NOT REFUSED':28}  {attempt.what}{attempt.note}")
     broken = [attempt for attempt in tried if not attempt.refused]

@@ -31,6 +31,11 @@ ATTEMPTS = {
     "write 300 MiB": "for n in range(10):\n    open(f'f{n}', 'wb').write(bytes(30 << 20))",
     "go on for ever": "while True:\n    pass",
 }
+# What must work, or a refusal below means nothing.
+ORDINARY = (
+    "import tempfile, torch\nassert float(torch.ones(2) @ torch.ones(2)) == 2\n"
+    "tempfile.TemporaryFile().write(b'x')\nopen('/tmp/kvcourse-doctor', 'w').write('x')"
+)
 
 
 @dataclass(frozen=True)
@@ -77,14 +82,21 @@ def lacking() -> list[str]:
 
 def try_hardened() -> list[Attempt]:
     """Let a student process try what it must not be able to do."""
-    cells = [
-        {"key": what, "kind": "student", "source": source, "hidden": []} for what, source in ATTEMPTS.items()
-    ]
     made = []
     with Zygote("hardened", []) as zygote:
-        for cell in cells:  # one process each: some do not survive their attempt
-            outcome = run(zygote, Job([cell], [], cell_seconds=10.0, total_seconds=30.0))[0][0]
-            failed = any(output["output_type"] == "error" for output in outcome.outputs)
-            note = f" ({outcome.outputs[-1]['ename']})" if failed else ""
-            made.append(Attempt(cell["key"], failed, note))
+        ended = _error_of(zygote, "ordinary work", ORDINARY)
+        if ended:
+            raise GraderError(f"ordinary code fails in the sandbox of this machine ({ended}).")
+        for what, source in ATTEMPTS.items():  # one process each: some do not survive their attempt
+            ended = _error_of(zygote, what, source)
+            # A process that died proves nothing about what it tried.
+            made.append(Attempt(what, ended not in ("", "PeerDied"), f" ({ended})" if ended else ""))
     return made
+
+
+def _error_of(zygote: Zygote, key: str, source: str) -> str:
+    """The name of the error that a student's cell ends in, empty if it ends well."""
+    cell = {"key": key, "kind": "student", "source": source, "hidden": []}
+    outcome = run(zygote, Job([cell], [], cell_seconds=10.0, total_seconds=30.0))[0][0]
+    failed = any(output["output_type"] == "error" for output in outcome.outputs)
+    return outcome.outputs[-1]["ename"] if failed else ""

@@ -77,14 +77,35 @@ def enter_root(place: str, shown: Iterable[str]) -> None:
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 
-def own_proc_and_folders(size: str) -> None:
-    """In a new mount namespace: a /proc of the new process namespace, empty /submission, /tmp and
-    /dev/shm.
+def own_proc_and_folders(size: str, shown: Iterable[str]) -> list[str]:
+    """In a new mount namespace: a /proc of the new process namespace, empty /submission, /tmp and /dev/shm.
+
+    Paths in `shown` (an interpreter, say) that lie in /tmp or /dev/shm stay to be seen there. Returns the
+    folders to write in.
     """
     mount("proc", "/proc", "proc", NOSUID | NODEV | NOEXEC)
     mount("tmpfs", "/submission", "tmpfs", NOSUID | NODEV, f"mode=700,size={size},nr_inodes=10000")
-    mount("/submission", "/tmp", None, BIND)
-    mount("tmpfs", "/dev/shm", "tmpfs", NOSUID | NODEV, f"mode=777,size={size},nr_inodes=10000")
+    for folder in ("/tmp", "/dev/shm"):
+        kept = [(path, os.open(path, os.O_PATH)) for path in shown if path.startswith(f"{folder}/")]
+        if folder == "/tmp" and not kept:
+            mount("/submission", "/tmp", None, BIND)
+            continue
+        mount("tmpfs", folder, "tmpfs", NOSUID | NODEV, f"mode=1777,size={size},nr_inodes=10000")
+        for path, handle in kept:
+            _open_way(folder, path)
+            _bind(f"/proc/self/fd/{handle}", path, RDONLY)
+            os.close(handle)
+    return ["/submission", "/tmp", "/dev/shm"]
+
+
+def _open_way(folder: str, path: str) -> None:
+    """Make the folders between `folder` and `path`, for everyone to pass whatever the umask."""
+    for parent in reversed(Path(path).parents):
+        if parent.is_relative_to(folder) and not parent.exists():
+            parent.mkdir()
+            parent.chmod(0o755)
+    if Path(path) != Path(folder):
+        Path(path).mkdir(exist_ok=True)
 
 
 def drop_capabilities() -> None:

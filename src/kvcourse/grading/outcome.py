@@ -97,4 +97,6 @@ def fault_problem(outcome: CellOutcome) -> Problem | None:
     code, said, person = kinds.get(
         outcome.fault_kind, ("fault", f"failed in the grader ({outcome.fault})", True)
     )
+    if outcome.kind == "setup":  # the instructor's own cell: the fault is hardly the student's
+        said, person = f"{said}, though it is the assignment's own", True
     return Problem(code, f"cell {outcome.key} {said}.", outcome.key, needs_person=person)

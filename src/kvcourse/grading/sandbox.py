@@ -84,8 +84,8 @@ def enter_student(sock: int, folder: str, files: int | None, slot: int, hardened
     os.umask(0o077)
     if hardened:
         namespaces.unshare(namespaces.NEWNS)
-        namespaces.own_proc_and_folders(str(FOLDER_SIZE))
-        folder = "/submission"
+        writable = namespaces.own_proc_and_folders(str(FOLDER_SIZE), interpreter_paths())
+        folder = writable[0]
     if files is not None:
         write_files(folder, files)
     if hardened and is_root():
@@ -95,7 +95,7 @@ def enter_student(sock: int, folder: str, files: int | None, slot: int, hardened
     _limit(memory=4 * GIB, cpu=cpu, files=64 * MIB, processes=64 if hardened else 2048)
     if hardened:
         devices = [f"/dev/{name}" for name in namespaces.DEVICES]
-        landlock.restrict([*interpreter_paths(), "/proc"], [folder, "/dev/shm", *devices])
+        landlock.restrict([*interpreter_paths(), "/proc"], [*writable, *devices])
         _become(STUDENT_USER + slot)
         ctypes.CDLL(None).prctl(
             SET_DUMPABLE, 1, 0, 0, 0
