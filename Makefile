@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 FULL   ?=
 PORT   ?= 8000
+LAB    ?=
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 READY  := $(VENV)/.ready
@@ -18,7 +19,8 @@ export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 help:
 	@echo "make course          set up, build the site, release the exercises, grade the sample class"
-	@echo "make lab             open JupyterLab on your own copy of the exercises and chapters (work/)"
+	@echo "make lab             open JupyterLab on your own copy of the exercises and chapters (work/);"
+	@echo "                     LAB='--no-browser --port=8890' and the like are passed on"
 	@echo "make book            build the site into $(SITE)"
 	@echo "make serve           serve the built site on 127.0.0.1 (PORT=8000)"
 	@echo "make test            ruff and the tests; FULL=1 adds the long ones and allows no skip"
@@ -59,10 +61,10 @@ serve: book
 exercises: $(READY)
 	@$(PY) -m kvcourse.course release
 
-lab: $(READY)
+lab: $(READY) model
 	@test -d solutions && $(PY) -m kvcourse.course release || true
 	@$(PY) -m kvcourse.course work
-	@$(BIN)/jupyter lab --ServerApp.root_dir=work
+	@$(BIN)/jupyter lab --ServerApp.root_dir=work $(LAB)
 
 grade: exercises
 	@$(PY) -m kvcourse.course sample-class

@@ -67,6 +67,14 @@ def test_what_is_in_it(whole):
     ]
 
 
+def test_its_readme_names_only_what_students_have(whole):
+    with zipfile.ZipFile(make_bundle(whole)) as archive:
+        readme = archive.read("kvcourse-student/README.md").decode()
+    assert readme != (whole / "README.md").read_text()
+    assert re.findall(r"make ([a-z-]+)", readme) == ["lab", "lab"]
+    assert not re.search(r"solutions/|tests/|benchmarks/|CONTRIBUTING", readme)
+
+
 def test_the_same_course_gives_the_same_bytes(whole):
     first = make_bundle(whole).read_bytes()
     for path in whole.rglob("*"):

@@ -19,11 +19,12 @@ SINGLE = (
     "LICENSE",
     "LICENSE-text",
     "Makefile",
-    "README.md",
     "constraints.txt",
     "pyproject.toml",
 )
-NEEDED = ("Makefile", "README.md", "pyproject.toml", CONFIG)
+NEEDED = ("Makefile", "pyproject.toml", CONFIG)
+# The course's own README speaks of folders that students do not get.
+README = Path(__file__).with_name("student_readme.md")
 # A line without a value, an operator or a keyword (`got = f(x)`) tells nothing; it may stand elsewhere too.
 TELLING = re.compile(r"""[\d'"+*/%<>@-]|[=!]=|\b(?:assert|if|for|in|not|and|or|is|lambda|return|raise)\b""")
 CODE = {".py", ".js", ".css", ".json", ".toml", ".typed"}
@@ -63,7 +64,8 @@ def bundle_files(root: Path) -> dict[str, Path]:
         )
     chapters = sorted((root / "book").glob("ch*.md"))
     figures = [figure for chapter in chapters for figure in chapter_files(chapter)]
-    return {path.relative_to(root).as_posix(): path for path in [*paths, *releases, *chapters, *figures]}
+    files = {path.relative_to(root).as_posix(): path for path in [*paths, *releases, *chapters, *figures]}
+    return {**files, "README.md": README}
 
 
 def refuse_secrets(root: Path, files: dict[str, Path]) -> None:
