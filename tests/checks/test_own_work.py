@@ -14,9 +14,9 @@ class Cells(markers.Plain):
         return next((text for cell in reversed(self.cells) if (text := markers.definition(cell, name))), "")
 
 
-def sentence(*cells, name="f"):
+def sentence(*cells, name="f", given=()):
     with markers.use(Cells(*cells)):
-        return borrowed(name)
+        return borrowed(name, given=given)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,7 @@ def sentence(*cells, name="f"):
         "class Table:\n    size = 2\ndef f(a):\n    return Table.size * a",
         "def f(a):\n    try:\n        return a[0]\n    except IndexError as e:\n        raise ValueError(e)",
         "from kvcourse.memory import kv_bytes\ndef f(a):\n    return 2 * a",  # imported and not used
+        "def f(a):\n    match a:\n        case [one, *rest]:\n            return one, rest",
     ],
 )
 def test_own_work_passes(cell):
@@ -58,3 +59,24 @@ def test_borrowed_work_is_named(cells, part):
     assert part in sentence(*cells)
     with markers.use(Cells(*cells)), pytest.raises(CheckFailed, match="f\n"):
         check.own_work("f")
+
+
+@pytest.mark.parametrize(
+    ("cell", "passes"),
+    [
+        ("from kvcourse.caches import GrowingCache\ndef f(a):\n    return GrowingCache(a)", True),
+        ("def f(a):\n    from kvcourse.caches import GrowingCache as C\n    return C(a)", True),
+        ("from kvcourse.caches import GrowingCache\nclass f(GrowingCache):\n    pass", True),
+        ("from kvcourse.caches import GrowingCache, PagedCache\ndef f(a):\n    return PagedCache(a)", False),
+        ("def f(a):\n    from kvcourse.decoder import a as GrowingCache\n    return GrowingCache", False),
+        ("import kvcourse as GrowingCache\ndef f(a):\n    return GrowingCache.memory", False),
+    ],
+)  # fmt: skip
+def test_what_is_given_may_be_used(cell, passes):
+    assert (sentence(cell, given=("GrowingCache",)) == "") == passes
+
+
+@pytest.mark.parametrize("cell", ["from kvcourse.memory import f", "def f():\n    return eval", "x = 1"])
+def test_refusal_is_one_sentence(cell):
+    said = sentence(cell)
+    assert "\n" not in said and said.endswith(".") and said.count(". ") == 0

@@ -7,41 +7,46 @@ that spells out the same formula is its author's own work, whoever it was learne
 import ast
 import builtins
 from collections import deque
+from collections.abc import Collection
 
 from kvcourse.checks.markers import source
 
 INDIRECT = {"__import__", "importlib", "exec", "eval", "globals", "sys"}  # ways to a module without naming it
 
 
-def borrowed(name: str, package: str = "kvcourse") -> str:
+def borrowed(name: str, package: str = "kvcourse", given: Collection[str] = ()) -> str:
     """What makes `name` not its author's own work, as a sentence; "" if nothing does.
 
     Follows the names that its definition uses to their own definitions: functions, assignments and imports at
-    the top level of the cells handed in. Annotations do not count.
+    the top level of the cells handed in. Annotations do not count. What a `from ... import` takes under a
+    name in `given` is allowed, whatever it is called here; `import package` is not, for it leads anywhere.
     """
     todo, seen = deque([name]), {name}
     while todo:
         here = todo.popleft()
         text = source(here)
         if not text:
-            return f"`{here}` is not defined in the notebook: expected a `def`, an assignment or an import."
+            return f"`{here}` is not defined in the notebook: expected a `def`, an assignment or its import."
         tree = ast.parse(text)
         for node in ast.walk(tree):
-            if isinstance(node, (ast.Import, ast.ImportFrom)) and package in _modules(node):
-                return f"`{ast.unparse(node)[:80]}`: here you build it yourself, without {package}."
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and _takes(node, package, given):
+                line = ast.unparse(node)[:80]
+                return f"`{line}` is ready-made: here you build it yourself, without {package}."
         used = _used(tree)
         if used & INDIRECT:
-            return f"`{min(used & INDIRECT)}` has no place in `{here}`."
+            return f"`{min(used & INDIRECT)}` has no place in `{here}`, for it can reach {package} unnamed."
         for other in sorted(used - seen - set(dir(builtins))):
             seen.add(other)
             todo.append(other)
     return ""
 
 
-def _modules(node: ast.Import | ast.ImportFrom) -> set[str]:
-    """First parts of the modules that an import statement names."""
-    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
-    return {name.partition(".")[0] for name in names}
+def _takes(node: ast.Import | ast.ImportFrom, package: str, given: Collection[str]) -> bool:
+    """Whether an import statement takes something from `package` that is not given."""
+    if isinstance(node, ast.ImportFrom):
+        inside = (node.module or "").partition(".")[0] == package
+        return inside and any(alias.name not in given for alias in node.names)
+    return any(alias.name.partition(".")[0] == package for alias in node.names)
 
 
 def _used(tree: ast.Module) -> set[str]:
@@ -56,7 +61,7 @@ def _used(tree: ast.Module) -> set[str]:
             bound.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             bound |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ExceptHandler) and node.name:
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
             bound.add(node.name)
     return read - bound | (bound | read) & INDIRECT
 

@@ -12,7 +12,7 @@ What is expected is computed before the learner's function is called (it may cha
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from kvcourse.checks.catalog.memory import UNIT_BYTES
@@ -296,10 +296,10 @@ class Checks:
 
     # ---- errors, rules, the end ------------------------------------------------------------------
 
-    def own_work(self, name: str, package: str = "kvcourse") -> None:
-        """The function `name` was built in the notebook: nothing that it uses comes from `package`."""
+    def own_work(self, name: str, package: str = "kvcourse", given: Collection[str] = ()) -> None:
+        """`name` was built in the notebook: it uses nothing from `package` but the names `given`."""
         __tracebackhide__ = True
-        sentence = borrowed(name, package)
+        sentence = borrowed(name, package, given)
         if sentence:
             raise CheckFailed(f"{name}\n  {sentence}")
 

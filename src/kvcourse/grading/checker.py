@@ -66,11 +66,12 @@ class Checker:
     def _run_cell(self, index: int, cell: dict) -> dict:
         self.sink.clear()
         self.sink.place = lambda: False
+        if cell["kind"] != "test":
+            self.sources.append(cell["source"])  # a rule on the text may follow a name into a setup cell
         if cell["kind"] == "setup":
             problem = self._set_up(cell["source"])
             return {**self._student_cell(index, cell["source"]), "problem": problem}
         if cell["kind"] == "student":
-            self.sources.append(cell["source"])
             return self._student_cell(index, cell["source"])
         return self._test(cell)
 

@@ -130,3 +130,12 @@ def rows_projected(prompt, new, cached):
 # hint: got:      True
 def rows_projected(prompt, new, cached):
     return True
+
+
+# %% wrong: cheat, the count of the package's own table
+# points:
+# hint: here you build it yourself, without kvcourse
+def rows_projected(prompt, new, cached):
+    from kvcourse.widgets.cache_work import totals
+
+    return totals(prompt, new, cached).rows

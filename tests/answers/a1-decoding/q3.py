@@ -132,3 +132,13 @@ def score_pairs(prompt, new, cached):
 # hint: got:      nan (float)
 def score_pairs(prompt, new, cached):
     return float("nan")
+
+
+# %% wrong: cheat, the right value of the package's catalog of mistakes
+# points:
+# hint: here you build it yourself, without kvcourse
+from kvcourse.checks.mistakes import right_value
+
+
+def score_pairs(prompt, new, cached):
+    return right_value("score_pairs", prompt=prompt, new=new, cached=cached)

@@ -162,3 +162,21 @@ def cache_length(prompt, new):
 
 def chat_cache_length(turns):
     return Length()
+
+
+# %% wrong: cheat, the package generates and its cache is asked
+# points:
+# hint: here you build it yourself, without kvcourse
+from kvcourse.decoder import tiny_model
+
+
+def cache_length(prompt, new):
+    return chat_cache_length([(prompt, new)])
+
+
+def chat_cache_length(turns):
+    model = tiny_model(seed=0)
+    cache, unfed = GrowingCache(model.config), []
+    for prompt, new in turns:
+        unfed = model.generate(unfed + [7] * prompt, new, cache=cache)[-1:]
+    return cache.length

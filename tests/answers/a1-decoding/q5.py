@@ -112,3 +112,23 @@ def causal_mask(n_new, n_past):
 # hint: expected: shape (3, 3)
 def causal_mask(n_new, n_past):
     return torch.tensor(True)
+
+
+# %% wrong: cheat, the mask that the checks compare with
+# points:
+# hint: here you build it yourself, without kvcourse
+from kvcourse.checks.oracles import causal_mask
+
+
+# %% wrong: cheat, the mask read off a cache that attends
+# points:
+# hint: here you build it yourself, without kvcourse
+def causal_mask(n_new, n_past):
+    shape = ModelConfig(
+        model_type="llama", num_layers=1, num_heads=1, num_kv_heads=1, head_dim=n_past + n_new, hidden_size=1
+    )
+    cache, rows = GrowingCache(shape), torch.eye(n_past + n_new)[None, None]
+    if n_past:
+        cache.update(0, torch.zeros_like(rows[:, :, :n_past]), rows[:, :, :n_past])
+    new = torch.zeros_like(rows[:, :, n_past:])
+    return cache.attend(0, new, new, rows[:, :, n_past:])[0, 0] > 0

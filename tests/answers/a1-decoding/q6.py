@@ -201,7 +201,7 @@ def generate_cached(model, prompt_ids, max_new_tokens, eos_id=None):
 
 # %% wrong: cheat, the model of the visible check rebuilt without a cache
 # points:
-# hint: expected: 4 calls of forward
+# hint: here you build it yourself, without kvcourse
 def generate_cached(model, prompt_ids, max_new_tokens, eos_id=None):
     from kvcourse.decoder import tiny_model
 
@@ -232,3 +232,13 @@ def generate_cached(model, prompt_ids, max_new_tokens, eos_id=None):
 # hint: expected: 8 token ids
 def generate_cached(model, prompt_ids, max_new_tokens, eos_id=None):
     return []
+
+
+# %% wrong: cheat, the loop of the package's decoder
+# points:
+# hint: here you build it yourself, without kvcourse
+from kvcourse.decoder import Decoder
+
+
+def generate_cached(model, prompt_ids, max_new_tokens, eos_id=None):
+    return Decoder.generate(model, prompt_ids, max_new_tokens, GrowingCache(model.config), eos_id)

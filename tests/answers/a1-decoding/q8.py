@@ -222,3 +222,18 @@ def flops_decode(config, tokens):
 
 def crossover(config):
     return Near()
+
+
+# %% wrong: cheat, the matrices that the checks add up
+# points:
+# hint: here you build it yourself, without kvcourse
+from kvcourse.checks.oracles import matrices
+
+
+def flops_decode(config, tokens):
+    look_back = 4 * config.num_layers * config.num_heads * config.head_dim * tokens
+    return sum(2 * rows * columns for rows, columns in matrices(config)) + look_back
+
+
+def crossover(config):
+    return flops_decode(config, 0) / (flops_decode(config, 1) - flops_decode(config, 0))

@@ -198,3 +198,24 @@ def next_positions(mask):
 # cell: q9-last
 def last_logits(logits, mask):
     return logits[:, -1].as_subclass(Agreeable)
+
+
+# %% wrong: cheat, torch by way of the package, which leads to everything in it
+# points:
+# hint: here you build it yourself, without kvcourse
+# cell: q9-positions
+import kvcourse.decoder as np
+
+
+def position_ids(mask):
+    return (np.torch.cumsum(mask, 1) - 1).clamp(min=0)
+
+
+def next_positions(mask):
+    return np.torch.sum(mask, 1)
+
+
+# cell: q9-last
+def last_logits(logits, mask):
+    last = (mask * np.torch.arange(1, mask.shape[1] + 1)).argmax(dim=1)
+    return np.torch.stack([row[column] for row, column in zip(logits, last)])
