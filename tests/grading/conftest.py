@@ -1,7 +1,7 @@
 """A running zygote, and notebooks of one or two cells to run in it."""
 
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from made_masters import SETUP, make_master
 
 from kvcourse.grading import sandbox
 from kvcourse.grading.launcher import Zygote
@@ -9,8 +9,6 @@ from kvcourse.grading.outcome import score
 from kvcourse.grading.plan import make_plan
 from kvcourse.grading.runner import Job, run
 from kvcourse.grading.submission import cells_of
-
-SETUP = "import torch\nfrom kvcourse.checks.markers import hold, inout, op, put, share, source, value, vjp"
 
 
 @pytest.fixture(scope="session")
@@ -24,23 +22,6 @@ def zygote(level):
     """A fork server at that level."""
     with Zygote(level, ["kvcourse.checks.markers"]) as running:
         yield running
-
-
-def cell(name: str, source: str, **meta):
-    """A cell that nbgrader knows."""
-    kept = {"grade_id": name, "grade": False, "solution": False, "locked": False, "task": False, **meta}
-    return new_code_cell(source, metadata={"nbgrader": {"schema_version": 3, **kept}})
-
-
-def make_master(tests: dict[str, str], answer: str, setup: str = SETUP):
-    """An instructor's notebook: setup, one solution cell, test cells of 2 points each."""
-    return new_notebook(
-        cells=[
-            cell("setup", setup, locked=True),
-            cell("q1", answer, solution=True),
-            *[cell(name, text, grade=True, locked=True, points=2) for name, text in tests.items()],
-        ]
-    )
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ def page(run_cells):
     """The page of an answer to TEST (or another test)."""
 
     def page(answer, test=TEST):
-        from conftest import make_master
+        from made_masters import make_master
 
         outcomes = run_cells(answer, test)
         master = make_master({"test": test}, "def f(n): return n + 1")

@@ -4,9 +4,9 @@
 import copy
 
 import pytest
+from made_masters import make_master
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from conftest import make_master
 from kvcourse.grading.plan import bound_names, hidden_lines, imported_modules, make_plan
 from kvcourse.grading.submission import SubmittedCell, cells_of
 
