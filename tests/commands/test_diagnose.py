@@ -78,3 +78,28 @@ def test_a_file_will_do(capsys, tmp_path):
     raw = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64}
     (tmp_path / "config.json").write_text(json.dumps(raw))
     assert run(capsys, tmp_path, "--got", "512", "--tokens", 1)[0] == 0
+
+
+@pytest.mark.parametrize("got", ["1,6 GB", "1,67 GB", "1.6,000 GB", "1,0000 B", "1.000,5 MB"])
+def test_commas_that_separate_no_thousands_are_refused(capsys, got):
+    status, out, err = run(capsys, "OPT-13B", "--got", got, "--tokens", 2048)
+    assert (status, out, len(err.splitlines())) == (2, "", 1) and "commas" in err
+
+
+def test_a_format_with_a_scale_for_each_head(capsys):
+    """q8_kv keeps 8 bytes of scales a head: 2 x 32 x 32 x (128 + 8) x 4096 bytes."""
+    size = 2 * 32 * 32 * 136 * 4096
+    for got, status in (("1 GB", 0), ("1.0 GB", 1), (str(size), 0), (str(size + 1), 1), (str(size // 2), 1)):
+        done, out, err = run(capsys, "Llama-2-7B", "--got", got, "--tokens", 4096, "--dtype", "q8_kv")
+        assert (done, err) == (status, "") and f"{size:,} bytes" in out
+    assert "forgets that K and V" in out
+
+
+def test_right_is_what_rounds_to_the_printed_size(capsys, tmp_path):
+    """A row of 48 numbers takes two groups of 32: 2 x 68 x 2 bytes in q8_0, not 2 x 48 x 8.5 / 8 x 2."""
+    raw = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 3, "hidden_size": 48}
+    (tmp_path / "config.json").write_text(json.dumps(raw))
+    for got, status in (("272", 0), ("204", 1), ("0.27 kB", 0), ("271", 1)):
+        done, out, _ = run(capsys, tmp_path, "--got", got, "--tokens", 1, "--dtype", "q8_0")
+        assert done == status and "272 bytes" in out
+    assert "close" in out

@@ -213,3 +213,38 @@ def test_a_reader_that_goes_away_is_no_error():
     command = f"{sys.executable} -m kvcourse.cli size --list | head -1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (done.stderr, len(done.stdout.splitlines())) == ("", 1)
+
+
+@pytest.mark.parametrize("layers", [10_001, 1_000_000_000])
+def test_more_layers_than_any_model_has_are_refused(capsys, tmp_path, layers):
+    status, out, err = run(capsys, config(tmp_path, num_hidden_layers=layers))
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+    assert "num_hidden_layers" in err and "10000" in err
+
+
+def test_a_path_is_never_taken_for_a_name(capsys, tmp_path, monkeypatch):
+    """An organization and a slash make a name; a folder that exists, or whose parent does, makes a path."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d" / "gpt2").mkdir(parents=True)
+    for text in ("d/gpt2", "d/gpt2/", "./gpt2", "d/absent/gpt2", "d/Llama-2-7B", "/gpt2", "~/gpt2", "../gpt2",
+                 "a/b/gpt2", f"{tmp_path}/d/gpt2", "~nobody-has-this-home/gpt2"):  # fmt: skip
+        status, out, err = run(capsys, text)
+        assert (status, out, len(err.splitlines())) == (2, "", 1), text
+        assert "config.json" in err or "no such file" in err
+    for text in ("meta-llama/Llama-2-7b", "openai-community/gpt2", "gpt2"):
+        assert run(capsys, text)[0] == 0, text
+    config(tmp_path / "d" / "gpt2")
+    assert as_json(capsys, "d/gpt2")["model"] == "d/gpt2/config.json"
+
+
+@pytest.mark.parametrize("name", ["GPT-2", "Whisper-base"])
+def test_a_source_that_changes_nothing_is_refused(capsys, name):
+    status, out, err = run(capsys, name, "--tokens", 9, "--source", 20)
+    assert (status, out, len(err.splitlines())) == (2, "", 1) and "--source" in err
+
+
+@pytest.mark.parametrize("text", ["1,2", "1,2345", ",100", "100,", "1,,000", "12,34,567"])
+def test_commas_that_separate_no_thousands_are_refused(capsys, text):
+    with pytest.raises(SystemExit) as stopped:
+        run(capsys, "GPT-2", "--tokens", text)
+    assert stopped.value.code == 2 and text in capsys.readouterr().err

@@ -224,3 +224,28 @@ def test_any_configuration_gives_bytes_or_a_config_error(model_type, fields, bas
 def test_nothing_here_imports_torch():
     code = "import sys, kvcourse.memory, kvcourse.registry; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+LISTED = {
+    "full_attn_idxs": {"model_type": "lfm2", "num_key_value_heads": 2},
+    "attn_layer_indices": {"model_type": "bamba", "num_key_value_heads": 2, "mamba_n_heads": 4},
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("indices", [[0] * 5, [4], [-1], [1.0], [True], ["1"], [[0]], "01", {"0": 1}, 3])
+def test_lists_of_layer_numbers_are_checked(name, indices):
+    raw = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64, **LISTED[name]}
+    with pytest.raises(ConfigError, match=name):
+        from_config(raw | {name: indices})
+    assert len(from_config(raw | {name: [3, 0]}).layers) == 4
+
+
+def test_layers_beyond_any_model_are_refused_everywhere():
+    raw = {"model_type": "llama", "num_attention_heads": 4, "hidden_size": 64}
+    assert len(from_config(raw | {"num_hidden_layers": 10_000}).layers) == 10_000
+    with pytest.raises(ConfigError, match="num_hidden_layers"):
+        from_config(raw | {"num_hidden_layers": 10_001})
+    for name, value in (("hybrid_override_pattern", "*" * 10_001), ("layers_block_type", ["mlp"] * 10_001)):
+        with pytest.raises(ConfigError, match=name):
+            from_config(raw | {"model_type": "nemotron_h", name: value})

@@ -6,10 +6,11 @@ The mistakes are those that the exercises' hints know (`kvcourse.checks.catalog`
 import argparse
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
-from kvcourse.checks.mistakes import Match, diagnose, right_value
-from kvcourse.commands.subject import Subject, add_lengths, add_model, find
-from kvcourse.errors import UserError
+from kvcourse.checks.mistakes import Match, diagnose
+from kvcourse.commands.subject import Subject, add_lengths, add_model, find, without_separators
+from kvcourse.errors import UnitError, UserError, shown
 from kvcourse.memory import FullAttention, Storage, parse_storage
 from kvcourse.units import both, parse_size
 
@@ -23,19 +24,25 @@ _FIGURE = re.compile(r"\s*([0-9]{1,18}(?:\.([0-9]{1,12}))?)\s*([A-Za-z]+)?\s*(?:
 class Figure:
     """Somebody's number in its unit. `within`: half of its last printed digit."""
 
-    number: float
+    number: Fraction
     unit: str
-    within: float
+    within: Fraction
     per_token: bool
 
     @classmethod
     def parse(cls, text: str) -> "Figure":
         """ "1.6 GB", "512 KiB/token" or "819200". Raises UnitError for a unit without one meaning."""
-        found = _FIGURE.fullmatch(text.replace(",", ""))
-        number, decimals, unit, per_token = found.groups() if found else (text, None, None, None)
+        plain = without_separators(text)
+        if plain is None:
+            raise UnitError(
+                f"cannot read the commas in {shown(text)}; expected one before every three digits, as in "
+                '"1,600 MB", and a point before decimals, as in "1.6 GB".'
+            )
+        found = _FIGURE.fullmatch(plain)
+        number, decimals, unit, per_token = found.groups() if found else (plain, None, None, None)
         parse_size(f"{number} {unit or ''}")  # raises for what is no size or has no single meaning
-        within = 0.5 * 10.0 ** -len(decimals or "")
-        return cls(float(number), _UNITS[(unit or "").lower()], within, per_token is not None)
+        within = Fraction(1, 2 * 10 ** len(decimals or ""))
+        return cls(Fraction(number), _UNITS[(unit or "").lower()], within, per_token is not None)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
     inputs = shape(subject, storage) | {"tokens": args.tokens, "batch": args.batch, "unit": figure.unit}
     size = subject.model.bytes(args.tokens, args.batch, storage)
     print(f"{subject.name}, {_asked(args)} in {storage.name}: {size:,} bytes = {both(size)}.")
-    right = right_value("kv_bytes", **inputs)
-    if abs(figure.number - right) <= max(figure.within, 0.005 * right):
+    right = Fraction(size, parse_size(f"1 {figure.unit}"))
+    if abs(figure.number - right) <= figure.within:
         print(f"{args.got.strip()} is right.")
         return 0
     print(
@@ -67,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
                 args.got.strip(),
                 figure,
                 right,
-                diagnose("kv_bytes", figure.number, within=figure.within, **inputs),
+                diagnose("kv_bytes", float(figure.number), within=float(figure.within), **inputs),
             )
         )
     )
@@ -88,7 +95,8 @@ def shape(subject: Subject, storage: Storage) -> dict:
         "num_layers": len(subject.model.layers),
         "num_kv_heads": layer.kv_heads,
         "head_dim": layer.head_dim,
-        "dtype_bytes": storage.key.bits_per_element / 8,
+        # Of a whole row, as it is stored: a scale for each head (q8_kv) or a last group part empty counts.
+        "dtype_bytes": storage.key.bytes(row := layer.kv_heads * layer.head_dim, layer.kv_heads) / row,
         "num_heads": facts.get("num_heads"),
         "hidden_size": facts.get("hidden_size"),
     }
@@ -99,8 +107,10 @@ def _asked(args: argparse.Namespace) -> str:
     return tokens if args.batch == 1 else f"{args.batch:,} sequences of {tokens}"
 
 
-def _explained(text: str, figure: Figure, right: float, matches: list[Match]) -> list[str]:
-    factor = figure.number / right
+def _explained(text: str, figure: Figure, right: Fraction, matches: list[Match]) -> list[str]:
+    factor = float(figure.number / right)
+    if not matches and abs(factor - 1) < 0.005:
+        return [f"{text} is close, but off by more than half of its last digit: {abs(factor - 1):.2%}."]
     lines = [f"{text} is {factor:.3g} times that."]
     if not matches:
         return [*lines, "No known mistake gives it."]

@@ -1,14 +1,20 @@
-"""Which model a command is about: a published one by name, a `config.json`, or the folder that holds one."""
+"""Which model a command is about: a published one by name, a `config.json`, or the folder that holds one.
+
+A name may have its organization before it, as in meta-llama/Llama-2-7B, and then looks like a path. It is a
+path if it starts with `.`, `/` or `~`, ends in `.json`, has more than one slash, or if it or the folder it
+lies in exists.
+"""
 
 import argparse
 import contextlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from kvcourse import registry
 from kvcourse.configs import read_json
 from kvcourse.errors import ConfigError, UserError, shown
-from kvcourse.memory import CacheModel, count_parameters, from_config
+from kvcourse.memory import CacheModel, CrossAttention, count_parameters, from_config
 
 
 @dataclass(frozen=True)
@@ -44,10 +50,16 @@ def add_lengths(parser: argparse.ArgumentParser) -> None:
 
 def count(text: str) -> int:
     """A whole number as people write it: 4096, 4_096 or 4,096. For argparse."""
-    digits = text.replace(",", "").replace("_", "")
+    digits = (without_separators(text) or "").replace("_", "")
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 15):
         raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number of 0 or more, such as 4096")
     return int(digits)
+
+
+def without_separators(text: str) -> str | None:
+    """`text` without the commas between thousands; None where one stands elsewhere, as in "1,6"."""
+    plain = re.sub(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])", lambda run: run[1].replace(",", ""), text)
+    return None if "," in plain else plain
 
 
 def find(text: str | None, parameters: int | None = None, source_tokens: int | None = None) -> Subject:
@@ -63,12 +75,14 @@ def find(text: str | None, parameters: int | None = None, source_tokens: int | N
         count, origin = known.parameters, "counted from the model's class"
         name, source, raw = known.name, f"{known.source} ({known.source_kind})", known.config
     else:
-        name, source, raw = shown(str(path), 120)[1:-1], "this file", read_json(path)
+        name, source, raw = _named(path), "this file", read_json(path)
         count, origin = None, ""
     try:
         model = from_config(raw, source_tokens)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from None
+    if source_tokens is not None:
+        _require_source(name, model)
     if parameters is not None:
         count, origin = parameters, "as given"
     elif count is None:
@@ -77,12 +91,32 @@ def find(text: str | None, parameters: int | None = None, source_tokens: int | N
     return Subject(name, source, model, count, origin)
 
 
+def _require_source(name: str, model: CacheModel) -> None:
+    """UserError where a given length of the source changes nothing."""
+    if not any(isinstance(layer, CrossAttention) for layer in model.layers):
+        raise UserError(f"{name} has no cross-attention; expected no --source.")
+    origin = next(fact for fact in model.facts if fact.name == "source_tokens")
+    if origin.source != "as given":
+        raise UserError(f"{name} has a source of {origin.value} tokens by its design; expected no --source.")
+
+
 def _file(text: str) -> Path | None:
     """The configuration file that `text` is a path of; None where it can only be a name."""
-    path = Path(text)
-    with contextlib.suppress(OSError, ValueError):  # a name too long for a path, or with a null byte
+    if not text.strip():
+        return None
+    path, is_path = Path(text), text.startswith((".", "/", "~")) or text.count("/") > 1
+    # A name too long for a path or with a null byte, a folder one may not look into, a home nobody has.
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        path = path.expanduser()
         if path.is_dir() and (path / "config.json").exists():
             return path / "config.json"
         if path.exists() and not path.is_dir():
             return path
-    return path if text.endswith(".json") else None
+        is_path = is_path or ("/" in text and path.parent.exists())
+    if is_path and path.is_dir():
+        raise UserError(f"{_named(path)}: a folder without a config.json; expected one in it.")
+    return path if is_path or text.endswith(".json") else None
+
+
+def _named(path: Path) -> str:
+    return shown(str(path), 120)[1:-1]

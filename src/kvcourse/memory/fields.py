@@ -10,6 +10,8 @@ _NESTED = ("text_config", "llm_config", "language_config")  # where vision-langu
 CLASS_DEFAULT = "the default of Transformers' configuration class"
 _REQUIRED = object()
 
+MOST_LAYERS = 10_000  # far above any published model; the cache is a list with an entry for each
+
 # A field with such a word in its name may change what a layer keeps. Unless the reader of the model's family
 # has used it, the model is refused: a number computed past such a field would be a guess.
 _ABOUT_THE_CACHE = re.compile(
@@ -49,10 +51,9 @@ class Fields:
         self, fact: str, *names: str, default: object = _REQUIRED, why: str = "", least: int = 1
     ) -> int:
         """A whole number under any of `names`; else `default`, whose meaning `why` explains."""
+        most = MOST_LAYERS if fact == "num_layers" else 10**9
         found = {name: self.get(name) for name in names}
-        found = {
-            name: whole(f"field '{name}'", v, least, 10**9) for name, v in found.items() if v is not None
-        }
+        found = {name: whole(f"field '{name}'", v, least, most) for name, v in found.items() if v is not None}
         if len(set(found.values())) > 1:
             pairs = " and ".join(f"{name} = {value}" for name, value in found.items())
             raise ConfigError(f"fields that mean the same disagree: {pairs}.")
@@ -96,6 +97,22 @@ class Fields:
                 f"field '{name}' names {len(value)} layers; expected num_hidden_layers = {length}."
             )
         return value
+
+    def indices(self, name: str, layers: int) -> set[int] | None:
+        """The numbers of layers, 0 to `layers` - 1, that a list names; each at most once."""
+        value = self.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise ConfigError(f"field '{name}' is {shown(value)}; expected a list of layer numbers.")
+        if len(value) > layers:
+            raise ConfigError(f"field '{name}' names {len(value)} layers; expected at most {layers}.")
+        for item in value:
+            if type(item) is not int or not 0 <= item < layers:
+                raise ConfigError(
+                    f"field '{name}' names layer {shown(item)}; expected numbers from 0 to {layers - 1}."
+                )
+        return set(value)
 
     def note(self, fact: str, value: object, source: str) -> object:
         self.facts[fact] = Fact(fact, value, source)

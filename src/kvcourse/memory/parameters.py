@@ -107,11 +107,7 @@ def _mlp(fields: Fields, recipe: Recipe, layers: int, hidden: int) -> int:
     if not recipe.some_dense:
         return layers * sparse
     step = fields.count("step", "decoder_sparse_step", default=1)
-    kept_dense = fields.get("mlp_only_layers") or []
-    if not isinstance(kept_dense, list):
-        raise ConfigError(
-            f"field 'mlp_only_layers' is {shown(kept_dense)}; expected a list of layer numbers."
-        )
+    kept_dense = fields.indices("mlp_only_layers", layers) or set()
     is_dense = [i in kept_dense or (i + 1) % step > 0 for i in range(layers)]
     dense = _dense_mlp(fields, recipe, hidden) if any(is_dense) else 0
     return sum(dense if d else sparse for d in is_dense)

@@ -45,6 +45,10 @@ class Llama4(Mixed):
         uses_rope = fields.get("no_rope_layers") or [(i + 1) % period for i in range(layers)]
         if not isinstance(uses_rope, list) or len(uses_rope) != layers:
             raise ConfigError(f"field 'no_rope_layers' is {shown(uses_rope)}; expected one for each layer.")
+        if not all(type(rope) is int and rope >= 0 for rope in uses_rope):
+            raise ConfigError(
+                f"field 'no_rope_layers' is {shown(uses_rope)}; expected 0 or 1 for each layer."
+            )
         named = self.kinds(fields, layers, "chunked_attention") if fields.get("layer_types") else None
         kinds = named or ["chunked_attention" if rope else "full_attention" for rope in uses_rope]
         chunked = ChunkedAttention(chunk, full)

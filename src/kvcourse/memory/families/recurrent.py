@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kvcourse.errors import ConfigError, UnitError, shown
 from kvcourse.memory.families.attention import Attention
-from kvcourse.memory.fields import Fields
+from kvcourse.memory.fields import MOST_LAYERS, Fields
 from kvcourse.memory.formats import parse_format
 from kvcourse.memory.layers import Layer
 from kvcourse.memory.recurrent import RecurrentState
@@ -139,9 +139,7 @@ def period_and_offset(fields: Fields) -> list[str]:
 def listed(fields: Fields) -> list[str]:
     """Bamba: `attn_layer_indices` attend."""
     layers = fields.count("num_layers", "num_hidden_layers")
-    attending = fields.get("attn_layer_indices") or []
-    if not isinstance(attending, list) or not all(type(i) is int and 0 <= i < layers for i in attending):
-        raise ConfigError(f"field 'attn_layer_indices' is {shown(attending)}; expected numbers of layers.")
+    attending = fields.indices("attn_layer_indices", layers) or set()
     return ["full_attention" if i in attending else "linear_attention" for i in range(layers)]
 
 
@@ -150,8 +148,12 @@ def spelled(fields: Fields) -> list[str]:
     pattern, named = fields.text("hybrid_override_pattern"), fields.get("layers_block_type")
     for unused in ("mtp_hybrid_override_pattern", "mtp_layers_block_type", "num_hidden_layers"):
         fields.get(unused)
+    length = len(named if isinstance(named, list) else pattern or "")
+    if length > MOST_LAYERS:
+        name = "hybrid_override_pattern" if named is None else "layers_block_type"
+        raise ConfigError(f"field '{name}' names {length} layers; expected at most {MOST_LAYERS}.")
     if named is not None:
-        return fields.names("layers_block_type", len(named) if isinstance(named, list) else 0)
+        return fields.names("layers_block_type", length if isinstance(named, list) else 0)
     letters = {"M": "linear_attention", "*": "full_attention", "-": "mlp", "E": "moe"}
     if not pattern or set(pattern) - set(letters):
         raise ConfigError(
@@ -163,9 +165,7 @@ def spelled(fields: Fields) -> list[str]:
 def types_or_indices(fields: Fields) -> list[str]:
     """LFM2: `layer_types`, or all layers attend unless `full_attn_idxs` names those that do."""
     layers = fields.count("num_layers", "num_hidden_layers")
-    named, attending = fields.names("layer_types", layers), fields.get("full_attn_idxs")
-    if named is None and attending is not None and not isinstance(attending, list):
-        raise ConfigError(f"field 'full_attn_idxs' is {shown(attending)}; expected numbers of layers.")
+    named, attending = fields.names("layer_types", layers), fields.indices("full_attn_idxs", layers)
     chosen = range(layers) if attending is None else attending
     return named or ["full_attention" if i in chosen else "conv" for i in range(layers)]
 
