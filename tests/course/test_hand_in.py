@@ -1,6 +1,7 @@
 """`kvcourse hand-in`: what stops it, what it only says, and that it never changes the notebook."""
 
 import json
+import os
 import zipfile
 
 import pytest
@@ -172,3 +173,65 @@ def test_without_a_release_at_hand_it_still_works(folder, tmp_path):
     folder.rename(alone)
     check = check_folder(alone)
     assert not check.problems and "release is not at hand" in check.notes[0]
+
+
+def one_sentence(capsys, *args) -> str:
+    """What the command prints on stderr as it exits 2."""
+    assert main(["hand-in", *map(str, args)]) == 2
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1 and "Traceback" not in err
+    return err
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "broken link"])
+def test_a_notebook_that_is_no_regular_file_is_refused(folder, capsys, kind):
+    path = folder / "tiny.ipynb"
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if kind == "device" else "absent.ipynb")
+    assert ("cannot be read" if kind == "broken link" else "no regular file") in one_sentence(capsys, folder)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\nb", "a\x00b", "a" * 101])
+def test_a_name_that_no_assignment_has_is_refused(folder, change, capsys, name):
+    change(lambda nb: nb["metadata"]["kvcourse"].update(assignment=name))
+    assert "no name of an assignment" in one_sentence(capsys, folder)
+    assert not folder.with_suffix(".zip").exists()
+
+
+def test_a_file_whose_name_is_no_text_is_left_out_and_said(folder, change, capsys):
+    change(answer_all)
+    (folder / os.fsdecode(b"caf\xe9.txt")).write_text("x")
+    assert main(["hand-in", str(folder)]) == 1
+    assert "not UTF-8 text: rename it" in capsys.readouterr().out
+    assert main(["hand-in", str(folder), "--anyway"]) == 0
+    with zipfile.ZipFile(folder.with_suffix(".zip")) as archive:
+        assert archive.namelist() == ["tiny/tiny.ipynb"]
+
+
+def test_the_zip_never_destroys_anything(folder, tmp_path, capsys):
+    (folder / "notes.txt").write_text("mine")
+    (tmp_path / "link.zip").symlink_to(folder / "tiny.ipynb")
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    before = snapshot(folder)
+    for place, sentence in (
+        (folder / "tiny.ipynb", "is part of what is handed in"),
+        (folder / "notes.txt", "is part of what is handed in"),
+        (tmp_path / "link.zip", "is part of what is handed in"),
+        (tmp_path / "absent" / "a.zip", "there is no folder"),
+        (tmp_path / "pipe", "no regular file"),
+        (tmp_path, "no regular file"),
+        (tmp_path / "loop", "cannot be followed"),
+    ):
+        assert sentence in one_sentence(capsys, folder, "-o", place)
+    assert snapshot(folder) == before and not (tmp_path / "absent").exists()
+
+
+def test_the_zip_of_a_folder_with_a_dot_keeps_its_whole_name(folder):
+    dotted = folder.rename(folder.with_name("tiny.v2"))
+    assert hand_in(dotted).name == "tiny.v2.zip"

@@ -3,12 +3,14 @@
 import argparse
 import io
 import json
+import os
 import zipfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from kvcourse.course.files import CONFIG, CourseError, files_below, write_atomic
+from kvcourse.errors import shown
 
 LARGEST = 10 * 1024**2  # bytes, notebook and every other file; nbgrader's own limit is 100 MB for a folder
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -35,30 +37,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check and zip. Return 0, or 1 when a problem stops it (nothing is then written)."""
+    output = place_of_zip(args.folder, args.output)
     check = check_folder(args.folder)
     for sentence in check.problems + check.notes:
-        print(sentence)
+        print(_printable(sentence))
     if check.problems and not args.anyway:
         print("Nothing was zipped. Repair this, or hand in as it is with --anyway.")
         return 1
-    path = write_zip(check, args.output or args.folder.resolve().with_suffix(".zip"))
-    print(f"{path}: ready to hand in ({', '.join(check.files)}).")
+    path = write_zip(check, output)
+    print(_printable(f"{path}: ready to hand in ({', '.join(check.files)})."))
     return 0
 
 
 def hand_in(folder: Path, output: Path | None = None) -> Path:
     """Return the zip written for a folder of work/. Raise CourseError with its first problem instead."""
+    output = place_of_zip(folder, output)
     check = check_folder(folder)
     if check.problems:
         raise CourseError(check.problems[0])
-    return write_zip(check, output or folder.resolve().with_suffix(".zip"))
+    return write_zip(check, output)
+
+
+def place_of_zip(folder: Path, output: Path | None) -> Path:
+    """Where the zip goes, FOLDER.zip unless said; CourseError where it would overwrite the work itself."""
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing"
+        raise CourseError(f"{folder}: expected the folder of an assignment, found {found}.")
+    if output is None:
+        whole = folder.resolve()
+        output = whole.parent / f"{whole.name}.zip"
+    try:
+        inside = any(
+            path.is_relative_to(folder.resolve())
+            for path in (output.resolve(), output.parent.resolve() / output.name)
+        )
+    except (OSError, RuntimeError):  # a loop of links
+        raise CourseError(f"{output}: cannot be followed to a place; expected the name of a zip.") from None
+    if inside and os.path.lexists(output):
+        raise CourseError(f"{output}: is part of what is handed in; expected another name or place.")
+    if not output.parent.is_dir():
+        raise CourseError(f"{output}: there is no folder {output.parent}; make it first.")
+    if output.exists() and not output.is_file():
+        raise CourseError(f"{output}: is no regular file; expected the name of a zip.")
+    return output
 
 
 def check_folder(folder: Path) -> Check:
     """Look through a learner's folder of an assignment. Raise CourseError if there is nothing to hand in."""
-    if not folder.is_dir():
-        found = "a file" if folder.exists() else "nothing"
-        raise CourseError(f"{folder}: expected the folder of an assignment, found {found}.")
     notebook_path, notebook = _find_notebook(folder)
     assignment = notebook["metadata"]["kvcourse"]["assignment"]
     files = {f"{assignment}/{assignment}.ipynb": notebook_path}
@@ -67,7 +92,9 @@ def check_folder(folder: Path) -> Check:
         name = path.relative_to(folder).as_posix()
         if path == notebook_path or path.name.startswith("."):
             continue
-        if path.suffix == ".ipynb" or ".new" in path.suffixes[:-1]:
+        if not _is_text(name):
+            problems.append(f"{_printable(name)}: left out; its name is not UTF-8 text: rename it.")
+        elif path.suffix == ".ipynb" or ".new" in path.suffixes[:-1]:
             notes.append(f"{name}: left out; only {notebook_path.name} is graded.")
         elif path.suffix == ".zip":
             notes.append(f"{name}: left out; a zip inside would hold older hand-ins.")
@@ -90,7 +117,7 @@ def write_zip(check: Check, output: Path) -> Path:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in check.files.items():
-            archive.writestr(zipfile.ZipInfo(name, EPOCH), path.read_bytes(), zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), _read(path), zipfile.ZIP_DEFLATED)
     try:
         write_atomic(output, buffer.getvalue())
     except OSError as error:
@@ -122,15 +149,10 @@ def _find_notebook(folder: Path) -> tuple[Path, dict]:
 
 def _read_notebook(path: Path) -> dict:
     """Return a notebook's JSON, or say in one sentence why it cannot be handed in."""
-    size = path.stat().st_size
-    if size > LARGEST:
-        raise CourseError(
-            f"{path.name}: {size / 1024**2:.0f} MiB; at most 10 MiB are taken: clear its outputs and save."
-        )
     try:
-        notebook = json.loads(path.read_bytes())
-    except OSError as error:
-        raise CourseError(f"{path.name}: cannot be read ({error.strerror}).") from None
+        notebook = json.loads(_read(path))
+    except CourseError:
+        raise
     except (ValueError, RecursionError):
         raise CourseError(
             f"{path.name}: expected a Jupyter notebook, got something that is not JSON; "
@@ -148,7 +170,36 @@ def _read_notebook(path: Path) -> dict:
         raise CourseError(
             f"{path.name}: says of no assignment that it belongs to it; start from a copy in work/."
         )
+    if not name.isprintable() or len(name) > 100:  # a lone surrogate is not printable
+        raise CourseError(f"{path.name}: belongs to {shown(name)}, which is no name of an assignment.")
     return notebook
+
+
+def _read(path: Path) -> bytes:
+    """The content of a regular file of at most LARGEST bytes; CourseError for any other."""
+    try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for, a device read without end
+            raise CourseError(f"{path.name}: is no regular file; expected one saved by JupyterLab.")
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise CourseError(f"{path.name}: cannot be read ({error.strerror}).") from None
+    if max(size, len(data)) > LARGEST:
+        raise CourseError(
+            f"{path.name}: {max(size, len(data)) / 1024**2:.0f} MiB; at most 10 MiB are taken: "
+            "clear its outputs and save."
+        )
+    return data
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is text that UTF-8 can write: a file's name may be any bytes."""
+    return _printable(name) == name
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _release_of(folder: Path, assignment: str) -> dict | None:
