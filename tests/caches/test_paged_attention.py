@@ -146,7 +146,7 @@ def test_write_puts_each_token_in_its_slot(batch, new, size, seed):
         return
     keys, values = torch.zeros(8, 2, 3, size), torch.zeros(8, 2, size, 3)
     k, v = torch.randn(2, batch, 2, new, 3, generator=generator)
-    write(keys, values, slots.view(batch, new), k, v)
+    write(keys, values, slots // size, slots % size, k, v)
     for i, slot in enumerate(slots.tolist()):
         row, token = divmod(i, new)
         assert torch.equal(keys[slot // size, :, :, slot % size], k[row, :, token])

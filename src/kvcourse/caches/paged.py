@@ -90,8 +90,8 @@ class PagedCache(KVCache):
         )
         self.counters = PagedCounters()
         self._rows = PagedRows(self.manager, 0 if none else batch)
-        self._attend: InPlaceAttention | None = None  # of the pass under way, and its slots
-        self._slots: Tensor | None = None
+        self._attend: InPlaceAttention | None = None  # of the pass under way, and where it writes
+        self._places: tuple[Tensor, Tensor] | None = None
         self._next_layer = 0
         self.batch = len(self.rows)
 
@@ -170,7 +170,8 @@ class PagedCache(KVCache):
             self.values[:, target, :, :count] = self.values[:, source, :, :count]
             self.counters.bytes_copied += count * self._token_bytes
         slots = [table.slot_mapping(table.num_tokens - new_tokens) for table in step.tables]
-        self._slots = torch.tensor(slots, device=self.device)  # (B, T_new)
+        slots = torch.tensor(slots, device=self.device).flatten()  # (B T_new,)
+        self._places = slots // self.block_size, slots % self.block_size
         self._attend = InPlaceAttention(step.tables, new_tokens, self.manager.pool.num_blocks, self.device)
         self._next_layer = 0
 
@@ -188,7 +189,7 @@ class PagedCache(KVCache):
                 f"got {new_tokens} tokens a row for layer {layer}; this pass has {step.new_tokens} and comes "
                 f"to layer {self._next_layer}."
             )
-        write(self.keys[layer], self.values[layer], self._slots, k, v)
+        write(self.keys[layer], self.values[layer], *self._places, k, v)
         self._count(layer, k, v)
         self._next_layer = layer + 1
         if self._next_layer == self.config.num_layers:

@@ -70,13 +70,14 @@ def _finite(m: Tensor) -> Tensor:
     return m.masked_fill(m == -torch.inf, 0)  # -inf - -inf would be NaN
 
 
-def write(keys: Tensor, values: Tensor, slots: Tensor, k: Tensor, v: Tensor) -> None:
-    """Store k and v `(B, H_kv, T_new, D)` in the pools at `slots` `(B, T_new)`, numbers of a slot mapping."""
-    size = keys.shape[-1]
-    flat = slots.flatten()  # (B T_new,)
+def write(keys: Tensor, values: Tensor, blocks: Tensor, offsets: Tensor, k: Tensor, v: Tensor) -> None:
+    """Store k and v `(B, H_kv, T_new, D)` in the pools at blocks and offsets in them, `(B T_new,)` each.
+
+    They are slot // block_size and slot % block_size of a slot mapping, the same for every layer.
+    """
     rows_k, rows_v = (t.transpose(1, 2).flatten(0, 1) for t in (k, v))  # (B T_new, H_kv, D)
-    keys[flat // size, :, :, flat % size] = rows_k
-    values[flat // size, :, flat % size] = rows_v
+    keys[blocks, :, :, offsets] = rows_k
+    values[blocks, :, offsets] = rows_v
 
 
 def gather(keys: Tensor, values: Tensor, table: BlockTable) -> tuple[Tensor, Tensor]:
@@ -94,6 +95,15 @@ def gathered_attention(q: Tensor, keys: Tensor, values: Tensor, tables: Sequence
     """
     rows = [causal_attention(q[i : i + 1], *gather(keys, values, t)) for i, t in enumerate(tables)]
     return torch.cat(rows)  # (B, H, T_new, D)
+
+
+class _Bags(NamedTuple):
+    """For some blocks of every row: the rows of the two pools that each bag sums."""
+
+    keys: Tensor  # (B n H, D)
+    values: Tensor  # (B H, n block_size)
+    hidden: Tensor  # (B, 1, some): which of the last scores are of no key; all before these are of keys
+    queries: Tensor  # (B, n, H, D): room for the weights of the sums over keys, a copy of q for each block
 
 
 class InPlaceAttention:
@@ -124,14 +134,18 @@ class InPlaceAttention:
         filled = [table.block_ids + table.block_ids[:1] * (width - len(table.block_ids)) for table in tables]
         self._tables = torch.tensor(filled, device=device)  # (B, width)
         self._lengths = torch.tensor([table.num_tokens for table in tables], device=device)  # (B,)
-        self._plans: dict = {}  # what depends on the tables alone is the same for all layers
+        self._plans: dict[tuple[int, int], _Bags] = {}  # they are the same for all layers
 
     def __call__(self, q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         """q `(B, H, T_new, D)` and the pools of one layer; returns `(B, H, T_new, D)`."""
         bags = self.new_tokens == 1 and q.dtype == torch.float32 and q.device.type == "cpu"
-        read = self._read_bags if bags else self._read_copies
         step = self._part or max(1, (BAG_TOKENS if bags else COPY_TOKENS) // self.block_size)
-        parts = (read(q, keys, values, first, step) for first in range(0, self._tables.shape[1], step))
+        width = self._tables.shape[1]
+        if bags and width <= step:  # one part is all there is: nothing to merge, and softmax is one operation
+            bag = self._bags(0, width, q, keys)
+            return self._sum_values(self._scores(q, keys, bag).softmax(-1), values, bag).view(q.shape)
+        read = self._read_bags if bags else self._read_copies
+        parts = (read(q, keys, values, first, step) for first in range(0, width, step))
         return finish(reduce(merge, parts)).view(q.shape).to(q.dtype)
 
     def _visible(self, first: int, count: int) -> Tensor:
@@ -141,28 +155,41 @@ class InPlaceAttention:
         new = torch.arange(1, self.new_tokens + 1, device=self._tables.device) - self.new_tokens  # (T_new,)
         return keys < (self._lengths[:, None] + new)[..., None]
 
+    # ---- in the pool itself
+
     def _read_bags(self, q: Tensor, keys: Tensor, values: Tensor, first: int, step: int) -> Partial:
-        """m, l `(B, H, 1)` and o `(B, H, D)` of one part, read in the pool itself."""
+        """m, l `(B, H, 1)` and o `(B, H, D)` of one part."""
+        bags = self._bags(first, step, q, keys)
+        m, total, p = exponentials(self._scores(q, keys, bags))
+        return Partial(m, total, self._sum_values(p, values, bags))
+
+    def _scores(self, q: Tensor, keys: Tensor, bags: _Bags) -> Tensor:
+        """q K^T / sqrt(D), `(B, H, n block_size)`: a bag for each row, block and head."""
         (b, h, _, d), size = q.shape, self.block_size
-        if (first, step) not in self._plans:
-            self._plans[first, step] = self._bags(first, step, h, keys.shape[1], d, keys.shape[0])
-        key_rows, value_rows, hidden = self._plans[first, step]
-        n = value_rows.shape[1] // size
-        weights = (q * d**-0.5).view(b, 1, h, d).expand(b, n, h, d).reshape(-1, d)  # (B n H, D)
+        n = bags.values.shape[1] // size
+        torch.mul(q.transpose(1, 2).expand(b, n, h, d), d**-0.5, out=bags.queries)
+        weights = bags.queries.view(-1, d)  # (B n H, D)
+        flat = keys.reshape(-1, size)  # (num_blocks H_kv D, block_size)
         scores = F.embedding_bag(
-            key_rows, keys.reshape(-1, size), mode="sum", per_sample_weights=weights
+            bags.keys, flat, mode="sum", per_sample_weights=weights
         )  # (B n H, block_size)
         scores = scores.view(b, n, h, size).transpose(1, 2).reshape(b, h, n * size)  # (B, H, n block_size)
-        scores[..., n * size - hidden.shape[-1] :].masked_fill_(hidden, -torch.inf)
-        m, total, p = exponentials(scores)
-        o = F.embedding_bag(
-            value_rows, values.reshape(-1, d), mode="sum", per_sample_weights=p.reshape(b * h, -1)
-        )  # (B H, D)
-        return Partial(m, total, o.view(b, h, d))
+        scores[..., n * size - bags.hidden.shape[-1] :].masked_fill_(bags.hidden, -torch.inf)
+        return scores
 
-    def _bags(self, first: int, step: int, h: int, h_kv: int, d: int, num_blocks: int) -> tuple:
-        """Rows of the pools that each bag sums, and which of the last scores are of no key."""
-        blocks, size = self._tables[:, first : first + step], self.block_size  # (B, n)
+    def _sum_values(self, p: Tensor, values: Tensor, bags: _Bags) -> Tensor:
+        """p V, `(B, H, D)`, of p `(B, H, n block_size)`: a bag for each row and head."""
+        flat = values.reshape(-1, values.shape[-1])  # (num_blocks H_kv block_size, D)
+        weights = p.reshape(bags.values.shape)  # (B H, n block_size)
+        return F.embedding_bag(bags.values, flat, mode="sum", per_sample_weights=weights).view(
+            *p.shape[:2], -1
+        )
+
+    def _bags(self, first: int, step: int, q: Tensor, keys: Tensor) -> _Bags:
+        if (first, step) in self._plans:
+            return self._plans[first, step]
+        (_, h, _, d), (num_blocks, h_kv), size = q.shape, keys.shape[:2], self.block_size
+        blocks = self._tables[:, first : first + step]  # (B, n)
         head = torch.arange(h_kv).repeat_interleave(h // h_kv)  # (H,): the KV head of each query head
         hidden = ~self._visible(first, blocks.shape[1])  # (B, 1, n block_size)
         key_rows = (blocks[..., None] * h_kv + head)[..., None] * d + torch.arange(d)  # (B, n, H, D)
@@ -173,11 +200,20 @@ class InPlaceAttention:
         value_rows = (owner[:, None] * h_kv + head[:, None]) * size + offset[:, None]  # (B, H, n block_size)
         # Half the bytes of index to read, if the row numbers allow it.
         narrow = torch.int32 if num_blocks * h_kv * max(d, size) < 2**31 else torch.int64
-        full = int((~hidden).all(0).sum())  # the scores before this are of keys in every row
-        return key_rows.to(narrow).view(-1, d), value_rows.to(narrow).flatten(0, 1), hidden[..., full:]
+        full = int((~hidden).all(0).sum())
+        bags = _Bags(
+            key_rows.to(narrow).view(-1, d),
+            value_rows.to(narrow).flatten(0, 1),
+            hidden[..., full:],
+            torch.empty(key_rows.shape),
+        )
+        self._plans[first, step] = bags
+        return bags
+
+    # ---- one part at a time copied out of the pool
 
     def _read_copies(self, q: Tensor, keys: Tensor, values: Tensor, first: int, step: int) -> Partial:
-        """m, l `(B, H_kv, G, T_new, 1)` and o of one part, copied out of the pool block by block."""
+        """m, l `(B, H_kv, G, T_new, 1)` and o `(B, H_kv, G, T_new, D)` of one part."""
         (b, h, t_new, d), h_kv = q.shape, keys.shape[1]
         blocks = self._tables[:, first : first + step]  # (B, n)
         real = torch.promote_types(q.dtype, torch.float32)  # half precision is for storing, not for sums
