@@ -45,8 +45,11 @@ def test_grade_says_its_level_and_exits_1_where_somebody_has_to_look(class_of_tw
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--root", "/nowhere"], ["a9"], ["--student", "zoe"], ["--cell-seconds", "0"], ["--workers", "-1"]],
-)
+    [["--root", "/nowhere"], ["a9"], ["--student", "zoe"], ["--workers", "-1"],
+     *[[f"--{limit}-seconds={n}"] for limit in ("cell", "total") for n in ("0", "-1", "nan", "inf", "1e9")],
+     ["--db", "postgresql://127.0.0.1:1/y"], ["--db", "postgresql+nosuchdriver://x/y"], ["--db", "nonsense"],
+     ["--db", "sqlite:////nowhere/at/all.db"]],
+)  # fmt: skip
 def test_bad_input_is_one_sentence_and_exit_2(class_of_two, level, arguments, capsys):
     given = [*arguments, "--root", str(class_of_two)] if "--root" not in arguments else arguments
     assert main(["grade", "--level", level, *given]) == 2

@@ -21,6 +21,7 @@ from kvcourse.course.bank import filled_in, read_bank
 from kvcourse.course.files import CONFIG, CourseError
 from kvcourse.course.source import notebook_bytes, read_source
 from kvcourse.errors import UserError
+from kvcourse.grading import course_run
 from kvcourse.grading.assignment import open_course, read_assignment, register
 from kvcourse.grading.course_run import Settings, grade_assignment
 from kvcourse.grading.gradebook import GradebookError, open_gradebook
@@ -327,3 +328,47 @@ def test_runs_killed_at_any_moment_end_at_the_same_gradebook(course, tiny, grade
 @pytest.mark.full
 def test_fifty_killed_runs_end_at_the_same_gradebook(course, tiny, grade, level):
     assert kill_and_compare(course, tiny, grade, level, 50) >= 25
+
+
+@pytest.fixture
+def nested():
+    """Make a folder with `depth` folders in each other, deeper than a path may be long; they are removed."""
+    made = []
+
+    def nested(folder: Path, depth: int) -> None:
+        made.append(folder)
+        place = os.open(folder, os.O_RDONLY)
+        for _ in range(depth):
+            os.mkdir("d", dir_fd=place)
+            below = os.open("d", os.O_RDONLY, dir_fd=place)
+            os.close(place)
+            place = below
+        os.close(place)
+
+    yield nested
+    for folder in made:
+        subprocess.run(["rm", "-rf", folder / "d"], check=True)
+
+
+def test_folders_without_end_in_one_submission_cost_the_class_nothing(course, tiny, grade, nested):
+    nested(hand_in(course, tiny, "ada").parent, 1500)
+    hand_in(course, tiny, "ben")
+    ada, ben = grade(course).submissions
+    assert ada.points == ben.points == 10 and not ben.problems
+    assert [problem.code for problem in ada.problems] == ["file-left-out"]
+    assert all(entry.unchanged for entry in grade(course).submissions)
+
+
+def test_a_hand_in_that_cannot_even_be_listed_costs_the_class_nothing(course, tiny, grade, monkeypatch):
+    hand_in(course, tiny, "ada")
+    hand_in(course, tiny, "ben")
+    real = course_run.folder_digest
+
+    def fails(folder):
+        if folder.parent.name == "ada":
+            raise RecursionError("too deep")
+        return real(folder)
+
+    monkeypatch.setattr(course_run, "folder_digest", fails)
+    ada, ben = grade(course).submissions
+    assert (ada.status, ben.status, ben.points) == ("not-graded", "graded", 10)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from nbformat.notebooknode import from_dict
 
+from kvcourse.grading import clean_html, feedback
 from kvcourse.grading.autograded import build_notebook
-from kvcourse.grading.clean_html import clean, markdown, plain
+from kvcourse.grading.clean_html import MAX_PAGE, clean, markdown, plain
 from kvcourse.grading.feedback import HIDDEN_FAILED, render
 from kvcourse.grading.outcome import read_outcome
 from kvcourse.grading.plan import make_plan
@@ -45,6 +46,13 @@ def test_right_work_shows_its_points_and_its_code(page):
 def test_a_visible_failure_shows_its_message_and_the_line(page):
     text = page("def f(n): return 0")
     assert "visible message" in text and "secret" not in text and HIDDEN_FAILED not in text
+    assert "HIDDEN TESTS" not in text
+
+
+def test_a_visible_failure_below_a_hidden_part_shows_nothing_of_it(page):
+    below = "### BEGIN HIDDEN TESTS\nassert f(42)  # secret\n### END HIDDEN TESTS\nassert f(1) == 2, 'visible message'"
+    text = page("def f(n): return 7", below)
+    assert "visible message" in text and not any(word in text for word in ("secret", "HIDDEN TESTS", "f(42)"))
 
 
 def test_a_hidden_failure_shows_neither_source_nor_values_nor_text_of_the_student_s_errors(page):
@@ -134,3 +142,46 @@ def test_long_outputs_are_cut():
     }
     text = render(from_dict({"cells": [cell]}), "a1", {})
     assert len(text) < 60_000 and "cut here" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" + " " * 50_000 + "b", "<div>" * 36_000, "\\begin{a}" * 20_000, "<style>" * 28_000, "> " * 9000],
+)
+def test_no_parser_sees_a_long_text(text, monkeypatch):
+    for parser in ("markdown2html_mistune", "bleach"):
+        monkeypatch.setattr(clean_html, parser, None)
+    for html in (clean(text), markdown(text)):
+        assert html.startswith("<pre>") and html.endswith("</pre>") and not live_html(html)
+        assert (len(html) < 100_000 and "cut here" in html) or len(text) < 20_000
+
+
+def test_a_page_has_only_so_much_of_a_student_s_text_parsed(monkeypatch):
+    parsed = []
+    for name in ("markdown", "clean", "_code"):
+        monkeypatch.setattr(feedback, name, lambda text: parsed.append(len(text)) or "parsed")
+    shown = {"text/html": "<i>" * 1000, "text/plain": "in plain text"}
+    output = {"output_type": "display_data", "data": shown, "metadata": {}}
+    code = {
+        "cell_type": "code",
+        "metadata": {},
+        "source": "f(x) " * 500,
+        "outputs": [output] * 5,
+        "execution_count": 1,
+    }
+    text = {"cell_type": "markdown", "metadata": {}, "source": "<b>mine</b>" * 300}
+    page = render(from_dict({"cells": [text, code] * 100}), "a1", {})
+    assert 0 < sum(parsed) <= MAX_PAGE + feedback.MAX_CODE
+    assert "parsed" in page and "in plain text" in page and "&lt;b&gt;mine" in page and not live_html(page)
+
+
+def test_elements_that_are_dropped_go_with_their_content_and_unclosed_ones_leave_theirs():
+    assert clean("a<STYLE>x</style >b<style>c<title>t</title>d<style>") == "abcd"
+
+
+def test_markup_too_deep_for_its_parser_is_shown_as_typed(monkeypatch):
+    def deep(*args, **more):
+        raise RecursionError
+
+    monkeypatch.setattr(clean_html.bleach, "clean", deep)
+    assert markdown("*a*").startswith("<pre>")

@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+from kvcourse.grading import tree
+from kvcourse.grading.storage import folder_digest
 from kvcourse.grading.submission import NotGradable, SubmittedCell, cells_of, parse_notebook, read_submission
 
 CELL = {"cell_type": "code", "source": "x = 1", "metadata": {"nbgrader": {"grade_id": "q1"}}}
@@ -113,3 +115,39 @@ def test_encodings_with_a_mark_are_read(encoding):
 def test_a_cell_of_another_form_is_a_cell_with_less_in_it(cell):
     (got,) = cells_of({"cells": [cell]})
     assert got.source == "" and got.grade_id == "" and got.id == "" and got.tags == ()
+
+
+def test_what_lies_too_deep_or_beyond_the_count_is_left_out_with_a_line(folder, monkeypatch):
+    (folder / "a1.ipynb").write_bytes(BOOK)
+    deep = folder.joinpath(*"abcdefghijklmnopqrst")
+    deep.mkdir(parents=True)
+    (deep / "t.txt").write_text("deep")
+    (folder / "a" / "t.txt").write_text("flat")
+    got = read_submission(folder, "a1")
+    assert list(got.files) == ["a/t.txt"] and [problem.code for problem in got.problems] == ["file-left-out"]
+    monkeypatch.setattr(tree, "MAX_ENTRIES", 4)
+    assert list(read_submission(folder, "a1").files) == ["a/t.txt"]
+    for number in range(3):
+        (folder / f"{number}.txt").write_text("x")
+    assert refused(folder) == "too-many-files"
+
+
+def test_many_files_that_are_left_out_are_a_few_lines(folder):
+    (folder / "a1.ipynb").write_bytes(BOOK)
+    for number in range(50):
+        (folder / f"{number}.txt").symlink_to("/etc/passwd")
+    problems = read_submission(folder, "a1").problems
+    assert len(problems) == 21 and problems[-1].sentence == "30 more files were left out."
+
+
+def test_the_digest_knows_each_name_and_content_and_follows_no_link(folder):
+    seen = {folder_digest(folder)}
+    (folder / "b").mkdir()
+    seen.add(folder_digest(folder))
+    (folder / "b" / "t.txt").write_text("1")
+    seen.add(folder_digest(folder))
+    (folder / "b" / "t.txt").write_text("2")
+    seen.add(folder_digest(folder))
+    (folder / "c").symlink_to("b")
+    seen.add(folder_digest(folder))
+    assert len(seen) == 5 and folder_digest(folder) in seen

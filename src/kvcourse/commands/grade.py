@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 MOST_ROWS = 60
+MIN_SECONDS, MAX_SECONDS = 0.01, 86_400  # a day
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +40,16 @@ def run(args: argparse.Namespace) -> int:
     from kvcourse.grading.hand_ins import find_assignments
     from kvcourse.grading.sandbox import statement
 
-    if args.cell_seconds <= 0 or args.total_seconds <= 0 or args.workers < 0:
-        raise CourseError("limits are seconds above 0, and workers a number from 1; 0 means one a core.")
+    for option, seconds in (
+        ("--cell-seconds", args.cell_seconds),
+        ("--total-seconds", args.total_seconds),
+    ):
+        if not MIN_SECONDS <= seconds <= MAX_SECONDS:  # nan is in no range
+            raise CourseError(
+                f"{option}: expected seconds from {MIN_SECONDS:g} to {MAX_SECONDS}, got {seconds:g}."
+            )
+    if args.workers < 0:
+        raise CourseError(f"--workers: expected a number from 1, or 0 for one a core, got {args.workers}.")
     course = open_course(find_root(args.root), args.db)
     names = args.assignment or find_assignments(course)
     if not names:

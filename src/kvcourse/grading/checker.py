@@ -259,7 +259,7 @@ class Checker:
         """Put the error into the outputs. `hint` may be shown although the line is hidden."""
         failure = Failure(error, file)
         self.sink.place = lambda: failure.touches(hidden)
-        self.sink.add(out.error(failure.name, failure.text, failure.traceback()))
+        self.sink.add(out.error(failure.name, failure.text, failure.traceback(hidden)))
         return {"hint": failure.text} if failure.is_meant_for_learners() else {}
 
 

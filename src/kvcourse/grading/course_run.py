@@ -6,6 +6,7 @@ in the manifest. Whatever moment it is killed at, the next run grades that submi
 same state.
 """
 
+import functools
 import hashlib
 import os
 import shutil
@@ -151,9 +152,8 @@ class GradingRun:
 
         new: dict[str, str] = {}
         for student in students:
-            folder = self.course.folder("submitted") / student / self.assignment.name
-            inputs = digest(self.known.encode(), folder_digest(folder))
-            report = self._unchanged(student, inputs)
+            inputs = self._shielded(student, functools.partial(self._inputs, student))
+            report = inputs if isinstance(inputs, SubmissionReport) else self._unchanged(student, inputs)
             if report is not None:
                 finish(student, report)
             else:
@@ -168,6 +168,11 @@ class GradingRun:
         return self.summary
 
     # ---- before the run --------------------------------------------------------------------------
+
+    def _inputs(self, student: str) -> str:
+        """A digest of all that a submission's scores follow from."""
+        folder = self.course.folder("submitted") / student / self.assignment.name
+        return digest(self.known.encode(), folder_digest(folder))
 
     def _unchanged(self, student: str, inputs: str) -> SubmissionReport | None:
         """What an earlier run made of the same inputs, if it is all still there."""

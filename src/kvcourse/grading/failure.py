@@ -30,20 +30,22 @@ class Failure:
         """Whether a hidden check of ours wrote the text: it tells neither inputs nor values."""
         return type(self.error) is CheckFailed and any(_is_hidden_check(frame) for frame in self._frames)
 
-    def traceback(self) -> list[str]:
+    def traceback(self, hidden: list[range]) -> list[str]:
         """Lines for an error output: the cell around the failure, then the student's own code, then
-        the text.
+        the text. The cell's `hidden` parts, markers included, are there only where one of them failed.
         """
-        lines = self._cell_lines()
+        lines = self._cell_lines([] if self.touches(hidden) else hidden)
         if isinstance(self.error, StudentError) and self.error.student_traceback:
             lines += ["", "In the code handed in:", *self.error.student_traceback]
         return [*lines, f"{self.name}: {self.text}"]
 
-    def _cell_lines(self) -> list[str]:
+    def _cell_lines(self, left_out: list[range]) -> list[str]:
         if not self.lines:
             return []
         at, shown = self.lines[-1], [f"Cell {self.file[1:-1]}, line {self.lines[-1]}"]
         for number in range(max(1, at - AROUND), at + 2):
+            if any(number in part for part in left_out):
+                continue
             line = linecache.getline(self.file, number).rstrip("\n")
             if line or number == at:
                 shown.append(f"{'---->' if number == at else '     '} {number:3} {line}")

@@ -17,9 +17,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from kvcourse.course.regions import split_regions
-from kvcourse.grading.clean_html import clean, markdown, markdown_once, plain
+from kvcourse.grading.clean_html import MarkupRoom, as_typed, clean, markdown, markdown_once, plain
 
 MAX_TEXT = 20_000
+MAX_CODE = 120_000  # characters of code in colors, a page
 BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 HIDDEN_FAILED = "A check that is not shown did not pass."
 STYLE = """
@@ -59,8 +60,9 @@ def render(
     if penalty:
         body.append(f" (late: {penalty:g} points less)")
     body.append(" <span class='wait'>Parts wait for a person to grade them.</span></p>" if waits else "</p>")
+    rooms = Rooms()
     for cell in notebook.cells:
-        body.append(_section(cell, grades, comments or {}))
+        body.append(_section(cell, grades, comments or {}, rooms))
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -71,21 +73,37 @@ def render(
     )
 
 
-def _section(cell: Any, grades: dict, comments: dict[str, str]) -> str:
+class Rooms:
+    """What the texts and the code of one page may still cost; beyond it they are shown as typed."""
+
+    def __init__(self) -> None:
+        self.texts, self.codes = MarkupRoom(), MarkupRoom(MAX_CODE)
+
+    def markdown(self, text: str) -> str:
+        """A student's markdown."""
+        return markdown(text) if self.texts.take(text) else as_typed(text)
+
+    def code(self, source: str) -> str:
+        """A student's code."""
+        return _code(source) if self.codes.take(source) else html.escape(source)
+
+
+def _section(cell: Any, grades: dict, comments: dict[str, str], rooms: Rooms) -> str:
     meta = cell.metadata.get("nbgrader", {})
     name = meta.get("grade_id", "")
     mine = not meta or meta.get("solution", False)
     parts = [_score(grades[name])] if name in grades else []
     if cell.cell_type == "markdown":
         shown = split_regions(cell.source)[0] if not mine else cell.source
-        parts.append(markdown(shown) if mine else markdown_once(shown))
+        parts.append(rooms.markdown(shown) if mine else markdown_once(shown))
     elif cell.cell_type == "raw":
         parts.append(f"<pre>{html.escape(cell.source[:MAX_TEXT])}</pre>")
     else:
         shown = cell.source if mine else split_regions(cell.source)[0].strip()
         if shown.strip():
-            parts.append(f"<pre>{_code(shown[:MAX_TEXT])}</pre>")
-        parts += _outputs(cell, grades.get(name))
+            shown = shown[:MAX_TEXT]
+            parts.append(f"<pre>{rooms.code(shown) if mine else _code(shown)}</pre>")
+        parts += _outputs(cell, grades.get(name), rooms)
     comment = comments.get(name)
     if comment:
         parts.append(f"<div class='comment'><strong>Comment.</strong> {markdown(comment)}</div>")
@@ -100,10 +118,10 @@ def _score(entry: tuple[float, float, bool]) -> str:
     return f"<span class='score {kind}'>{points:g} of {worth:g}</span>"
 
 
-def _outputs(cell: Any, entry: tuple | None) -> list[str]:
+def _outputs(cell: Any, entry: tuple | None, rooms: Rooms) -> list[str]:
     course = cell.metadata.get("kvcourse", {})
     hidden = set(course.get("hidden_outputs", ()))
-    parts = [_output(output) for at, output in enumerate(cell.outputs) if at not in hidden]
+    parts = [_output(output, rooms) for at, output in enumerate(cell.outputs) if at not in hidden]
     failed = any(cell.outputs[at].output_type == "error" for at in hidden if at < len(cell.outputs))
     if failed or (hidden and entry and entry[0] < entry[1]):
         hint = course.get("hint")
@@ -111,7 +129,7 @@ def _outputs(cell: Any, entry: tuple | None) -> list[str]:
     return parts
 
 
-def _output(output: Any) -> str:
+def _output(output: Any, rooms: Rooms) -> str:
     kind = output.output_type
     if kind == "stream":
         return _pre("out" if output.name == "stdout" else "err", output.text)
@@ -124,11 +142,11 @@ def _output(output: Any) -> str:
             return _figure(media, "".join(c for c in data[media] if c in BASE64))
     if "image/svg+xml" in data:  # as a picture: no script in it runs
         return _figure("image/svg+xml", base64.b64encode(data["image/svg+xml"].encode()).decode())
-    if "text/html" in data:
-        return f"<div>{clean(data['text/html'])}</div>"
-    if "text/markdown" in data:
-        return f"<div>{markdown(data['text/markdown'])}</div>"
-    return _pre("out", str(data.get("text/plain", data.get("text/latex", ""))))
+    for media, parse in (("text/html", clean), ("text/markdown", markdown)):
+        if media in data and rooms.texts.take(data[media]):
+            return f"<div>{parse(data[media])}</div>"
+    kinds = ("text/plain", "text/latex", "text/markdown", "text/html")
+    return _pre("out", str(next((data[kind] for kind in kinds if kind in data), "")))
 
 
 def _pre(kind: str, text: str) -> str:

@@ -73,7 +73,7 @@ def explained(url: str) -> Iterator[None]:
     """Turn what a database can say into one sentence."""
     try:
         yield
-    except sqlalchemy.exc.SQLAlchemyError as error:
+    except (sqlalchemy.exc.SQLAlchemyError, ImportError) as error:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
         where = url.removeprefix("sqlite:///") if url.startswith("sqlite") else "the gradebook"
         advice = "; another program holds it, try again when that is done" if "locked" in reason else ""

@@ -66,8 +66,8 @@ def statement(level: str) -> str:
     """One line on what the level means here."""
     if level == "basic":
         return (
-            "basic (limits of time, memory and file size only: the code handed in can read what you can; "
-            "grade strangers' work on Linux at level hardened)"
+            "basic (limits of time, memory and file size only: the code handed in can read what you can, and "
+            "its processes may stay behind; grade strangers' work on Linux at level hardened)"
         )
     user = "another user" if is_root() else "a user namespace"
     return (

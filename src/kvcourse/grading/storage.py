@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from kvcourse.course.files import CourseError, digest, digest_files, files_below
 from kvcourse.errors import UserError
 from kvcourse.grading.launcher import GraderError
 from kvcourse.grading.submission import MAX_NOTEBOOK, NotGradable, read_file
+from kvcourse.grading.tree import entries
 
 STOPS_ALL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 
@@ -100,14 +102,11 @@ def folder_digest(folder: Path) -> bytes:
     """A digest of what was handed in: names, kinds, sizes, and the contents that are read."""
     parts: list[bytes] = []
     if folder.is_dir() and not folder.is_symlink():
-        for place, folders, names in os.walk(folder):
-            folders.sort()
-            for name in sorted(names):
-                path = Path(place) / name
-                status = path.lstat()
-                parts.append(
-                    os.fsencode(path.relative_to(folder)) + b"\0%d %d" % (status.st_mode, status.st_size)
-                )
+        found, cut = entries(folder)
+        for name, status in found:
+            parts.append(os.fsencode(name) + b"\0%d %d" % (status.st_mode, status.st_size))
+            if not stat.S_ISDIR(status.st_mode):
                 with contextlib.suppress(NotGradable):
-                    parts.append(hashlib.sha256(read_file(path, MAX_NOTEBOOK)).digest())
+                    parts.append(hashlib.sha256(read_file(folder / name, MAX_NOTEBOOK)).digest())
+        parts.append(b"cut" if cut else b"whole")
     return digest(*parts).encode()

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from kvcourse.grading.report import Problem
+from kvcourse.grading.tree import MAX_DEPTH, MAX_ENTRIES, entries, list_folder
 
 MAX_NOTEBOOK = 20 << 20
 MAX_CELLS = 3000
 MAX_SOURCE = 1 << 20
 MAX_FILES, MAX_FILE, MAX_FILES_TOTAL = 200, 8 << 20, 32 << 20
-IGNORED = {".ipynb_checkpoints", "__pycache__", ".DS_Store", "timestamp.txt"}
+MAX_LEFT_OUT = 20  # files named in the report
+IGNORED = frozenset({".ipynb_checkpoints", "__pycache__", ".DS_Store", "timestamp.txt"})
 
 
 class NotGradable(Exception):
@@ -60,7 +62,12 @@ def read_submission(folder: Path, notebook: str) -> Submission:
 
 
 def _find_notebook(folder: Path, notebook: str, problems: list[Problem]) -> Path:
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".ipynb")
+    names, more = list_folder(folder)
+    if more:
+        raise NotGradable(
+            "too-many-files", f"{_name(folder)} cannot be listed, or holds more than {MAX_ENTRIES} files."
+        )
+    found = [folder / name for name in names if name.lower().endswith(".ipynb")]
     wanted = folder / f"{notebook}.ipynb"
     if wanted in found:
         if len(found) > 1:
@@ -187,41 +194,33 @@ def _list(value: Any) -> list:
 def _further_files(folder: Path, problems: list[Problem]) -> dict[str, bytes]:
     """The regular files beside the notebook, by relative name; what is none, or too large, is left out."""
     files: dict[str, bytes] = {}
+    left_out: list[str] = []
     total = 0
-    for place, folders, names in os.walk(folder, followlinks=False):
-        folders[:] = sorted(name for name in folders if name not in IGNORED)
-        for name in sorted(names):
-            path = Path(place) / name
-            if name in IGNORED or path.suffix.lower() in (".ipynb", ".pyc"):
-                continue
-            relative = path.relative_to(folder).as_posix()
-            try:
-                relative.encode()
-                data = read_file(path, MAX_FILE)
-            except (NotGradable, UnicodeEncodeError) as error:
-                reason = (
-                    str(error) if isinstance(error, NotGradable) else f"{_name(path)} has no readable name."
-                )
-                problems.append(Problem("file-left-out", reason, needs_person=False))
-                continue
-            total += len(data)
-            if len(files) >= MAX_FILES or total > MAX_FILES_TOTAL:
-                problems.append(
-                    Problem(
-                        "file-left-out",
-                        "more or larger files were handed in than are read.",
-                        needs_person=False,
-                    )
-                )
-                return files
-            files[relative] = data
-        for link in [name for name in folders if (Path(place) / name).is_symlink()]:
-            folders.remove(link)
-            problems.append(
-                Problem(
-                    "file-left-out",
-                    f"{link[:100]} is a symbolic link, which is not followed.",
-                    needs_person=False,
-                )
+    found, cut = entries(folder, IGNORED)
+    for relative, status in found:
+        path = folder / relative
+        inside = IGNORED.intersection(path.relative_to(folder).parts)
+        if inside or stat.S_ISDIR(status.st_mode) or path.suffix.lower() in (".ipynb", ".pyc"):
+            continue
+        try:
+            relative.encode()
+            data = read_file(path, MAX_FILE)
+        except (NotGradable, UnicodeEncodeError) as error:
+            left_out.append(
+                str(error) if isinstance(error, NotGradable) else f"{_name(path)} has no readable name."
             )
+            continue
+        total += len(data)
+        if len(files) >= MAX_FILES or total > MAX_FILES_TOTAL:
+            cut = False
+            left_out.insert(0, "more or larger files were handed in than are read.")
+            break
+        files[relative] = data
+    if cut:
+        left_out.insert(
+            0, f"what lies deeper than {MAX_DEPTH} folders, or beyond {MAX_ENTRIES} files, is not read."
+        )
+    if len(left_out) > MAX_LEFT_OUT:
+        left_out[MAX_LEFT_OUT:] = [f"{len(left_out) - MAX_LEFT_OUT} more files were left out."]
+    problems += [Problem("file-left-out", sentence, needs_person=False) for sentence in left_out]
     return files
