@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvcourse.blocks import BlockError, block_key, block_keys, encode, root_key
+from kvcourse.blocks import BlockError, BlockManager, block_key, block_keys, encode, root_key
 
 PROMPT = list(range(10, 22))  # three blocks of four
 
@@ -164,3 +164,18 @@ def test_the_block_size_is_above_zero():
     for block_size in (0, -4, 1.5, True):
         with pytest.raises(BlockError, match="block size"):
             block_keys(PROMPT, block_size)
+
+
+def test_lists_too_deep_for_a_key_are_refused():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    endless = []
+    endless.append(endless)
+    for extras in (deep, endless):
+        with pytest.raises(BlockError, match="not this deep"):
+            root_key(extras)
+        with pytest.raises(BlockError, match="not this deep"):
+            BlockManager(4).start("a", [1], extras)
+    while deep:  # one at a time: freeing it at once would recurse
+        deep = deep[0]

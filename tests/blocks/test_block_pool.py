@@ -155,3 +155,32 @@ def test_references_and_free_blocks_always_add_up(operations):
         assert sorted(pool.free_list) == [block for block, count in references.items() if count == 0]
         assert pool.num_free + pool.num_used == 5
         assert {block: pool.ref_counts[block] for block in references} == references
+
+
+class Awkward:
+    """A container that fails at its second question."""
+
+    asked = 0
+
+    def __contains__(self, block):
+        self.asked += 1
+        if self.asked > 1:
+            raise KeyError(block)
+        return False
+
+
+def test_a_free_that_fails_midway_gives_nothing_back():
+    """The ids come from a generator that raises, or whoever is asked for cached content does."""
+    pool = BlockPool(8)
+    blocks = pool.allocate(4)
+
+    def broken():
+        yield from blocks[:2]
+        raise KeyError("midway")
+
+    for ids, cached in ((broken(), ()), (blocks, Awkward())):
+        with pytest.raises(KeyError):
+            pool.free(ids, cached)
+        assert pool.ref_counts == [1] * 4 + [0] * 4 and pool.num_free == 4
+    pool.free(iter(blocks))
+    assert pool.num_free == 8 and sorted(pool.free_list) == list(range(8))

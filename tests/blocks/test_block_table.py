@@ -76,3 +76,28 @@ def test_a_table_that_points_outside_or_disagrees_with_its_length_is_refused(tab
 def test_a_good_table_passes():
     BlockTable(4, [7, 0], 8).check(8)
     BlockTable(4, [], 0).check(8)
+
+
+@pytest.mark.parametrize("bad", ["a", 1.0, None, []])
+def test_positions_that_are_no_whole_numbers(bad):
+    table = BlockTable(4, [2, 1], 6)
+    calls = [lambda: table.locate(bad), lambda: table.slot(bad), lambda: table.slot_mapping(bad)]
+    if bad is not None:  # None stands for the end
+        calls.append(lambda: table.slot_mapping(0, bad))
+    for call in calls:
+        with pytest.raises(TableError, match="whole number"):
+            call()
+
+
+@pytest.mark.parametrize("args", [(3, 0), (3, -1), (-1, 4), ("3", 4), (3, None), (3.0, 4)])
+def test_counts_that_have_no_blocks(args):
+    for count in (blocks_for, last_block_tokens):
+        with pytest.raises(BlockError, match="must be a whole number"):
+            count(*args)
+    with pytest.raises(BlockError):
+        unused_slots([args[0]], args[1])
+
+
+def test_unused_slots_of_what_is_no_list():
+    with pytest.raises(BlockError, match="lengths"):
+        unused_slots(None, 4)

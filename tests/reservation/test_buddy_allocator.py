@@ -134,3 +134,13 @@ def test_what_can_never_fit_is_told_from_what_does_not_fit_now():
     buddy.allocate(8)
     with pytest.raises(OutOfSlots, match="no free region of 8 slots for the 5 asked for"):
         buddy.allocate(5)
+
+
+def test_what_is_no_start_changes_nothing():
+    pool = BuddyAllocator(16)
+    pool.allocate(4)
+    holes = pool.holes()
+    for wrong in ([], {}, 0.0, "0"):
+        with pytest.raises(RequestError, match="no region starts at slot"):
+            pool.free(wrong)
+    assert pool.holes() == holes

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvcourse.blocks import OutOfBlocks, SequenceError
+from kvcourse.errors import UserError
 from kvcourse.reservation import (
     ContiguousPool,
     MaximumLength,
@@ -220,3 +221,15 @@ def test_a_sum_of_holes_is_no_room():
 )
 def test_external_fragmentation_is_what_the_largest_hole_leaves(extents, share):
     assert external_fragmentation(extents) == pytest.approx(share)
+
+
+def test_ids_that_cannot_be_looked_up():
+    for pool in (ContiguousPool(64, Oracle(32)), PagedPool(64)):
+        for call in (
+            lambda p=pool: p.admit([], 1, 1),
+            lambda p=pool: p.append([]),
+            lambda p=pool: p.finish([]),
+        ):
+            with pytest.raises(UserError, match="must be hashable"):
+                call()
+        assert pool.split().tokens == 0

@@ -31,6 +31,13 @@ Image = tuple[int, int, str | bytes]  # it stands at positions start..stop-1; ha
 
 def encode(value: object) -> bytes:
     """The bytes of a plain value, different for every two different values. A list equals a tuple."""
+    try:
+        return _encoded(value)
+    except RecursionError:
+        raise BlockError("a block key is made of lists in lists, but not this deep.") from None
+
+
+def _encoded(value: object) -> bytes:
     if value is None:
         return b"N"
     if isinstance(value, bool):
@@ -40,7 +47,7 @@ def encode(value: object) -> bytes:
     if isinstance(value, bytes):
         return _piece(b"b", value)
     if isinstance(value, list | tuple):
-        return b"l" + struct.pack(">Q", len(value)) + b"".join(map(encode, value))
+        return b"l" + struct.pack(">Q", len(value)) + b"".join(map(_encoded, value))
     try:
         number = operator.index(value)
     except TypeError:

@@ -66,6 +66,9 @@ class BlockPool:
         the longest time is lost first (LRU). The others can never be found again and go to the front, in
         place of something useful.
         """
+        block_ids = whole_numbers(
+            block_ids, "block ids"
+        )  # all of them, before the first one changes anything
         ref_counts = self.ref_counts
         front, back, still_held = [], [], []
         try:
@@ -73,18 +76,14 @@ class BlockPool:
                 references = ref_counts[block]
                 if references == 0 or block < 0:  # a list takes negative numbers for places from its end
                     raise IndexError
+                group = still_held if references > 1 else back if block in cached else front
                 ref_counts[block] = references - 1
-                if references > 1:
-                    still_held.append(block)
-                elif block in cached:
-                    back.append(block)
-                else:
-                    front.append(block)
-        except (IndexError, TypeError) as problem:
+                group.append(block)
+        except BaseException as problem:
             for earlier in front + back + still_held:
                 ref_counts[earlier] += 1
-            if isinstance(problem, TypeError):
-                raise BlockError(f"block ids must be whole numbers; got {shown(block_ids)}.") from None
+            if not isinstance(problem, IndexError):
+                raise
             raise DoubleFree(f"cannot free block {shown(block)}: nobody holds it; {self._ids()}.") from None
         if front:
             self.free_list.push_front(front)

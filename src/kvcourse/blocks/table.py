@@ -3,22 +3,39 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kvcourse.blocks.errors import TableError, whole_number, whole_numbers
+from kvcourse.blocks.errors import BlockError, TableError, whole_number, whole_numbers
+from kvcourse.errors import shown
 
 
 def blocks_for(num_tokens: int, block_size: int) -> int:
     """Blocks that hold `num_tokens` tokens: num_tokens / block_size, rounded up."""
+    if type(num_tokens) is not int or type(block_size) is not int or num_tokens < 0 or block_size < 1:
+        num_tokens, block_size = _checked(num_tokens, block_size)
     return -(-num_tokens // block_size)
 
 
 def last_block_tokens(num_tokens: int, block_size: int) -> int:
     """Tokens in the last block of a sequence: block_size when it is full, not 0."""
+    num_tokens, block_size = _checked(num_tokens, block_size)
     return (num_tokens - 1) % block_size + 1 if num_tokens else 0
 
 
 def unused_slots(lengths: Iterable[int], block_size: int) -> int:
     """Slots held but empty, over sequences of these lengths that share nothing: less than one block each."""
-    return sum(-num_tokens % block_size for num_tokens in lengths)
+    lengths = whole_numbers(lengths, "the lengths")
+    return sum(blocks_for(length, block_size) * block_size - length for length in lengths)
+
+
+def _checked(num_tokens: object, block_size: object) -> tuple[int, int]:
+    return whole_number(num_tokens, "the number of tokens", 0), whole_number(block_size, "the block size")
+
+
+def _position(value: object) -> int:
+    """A whole number of any sign: who asks says which ones lie in the table."""
+    try:
+        return whole_numbers([value], "positions")[0]
+    except BlockError:
+        raise TableError(f"a position is a whole number; got {shown(value)}.") from None
 
 
 @dataclass(slots=True)
@@ -31,6 +48,7 @@ class BlockTable:
 
     def locate(self, position: int) -> tuple[int, int]:
         """(block, offset in it) of the token at `position`; TableError outside 0..num_tokens-1."""
+        position = _position(position)
         if not 0 <= position < self.num_tokens:
             raise TableError(f"position {position} is outside the {self.num_tokens} tokens of this table.")
         return self.block_ids[position // self.block_size], position % self.block_size
@@ -42,7 +60,7 @@ class BlockTable:
 
     def slot_mapping(self, start: int = 0, stop: int | None = None) -> list[int]:
         """Slots of the tokens at positions start..stop-1: where a step writes their keys and values."""
-        stop = self.num_tokens if stop is None else stop
+        start, stop = _position(start), self.num_tokens if stop is None else _position(stop)
         if not 0 <= start <= stop <= self.num_tokens:
             raise TableError(
                 f"positions {start} to {stop} are outside the {self.num_tokens} tokens of this table."

@@ -6,7 +6,7 @@ other region only.) Knuth, The Art of Computer Programming, volume 1, section 2.
 """
 
 from kvcourse.blocks.errors import whole_number
-from kvcourse.reservation.errors import OutOfSlots, RequestError, RequestTooLong, ReservationError
+from kvcourse.reservation.errors import OutOfSlots, RequestTooLong, ReservationError, region_start
 from kvcourse.reservation.split import Region
 
 
@@ -52,8 +52,7 @@ class BuddyAllocator:
 
     def free(self, start: int) -> None:
         """Give back the region at `start`, and merge it with its buddy as long as that is free too."""
-        if start not in self._held:
-            raise RequestError(f"no region starts at slot {start}: it was never given, or is already free.")
+        start = region_start(start, self._held)
         exponent = self._held.pop(start)
         while (buddy := start ^ (1 << exponent)) in self._free[exponent]:
             self._free[exponent].remove(buddy)

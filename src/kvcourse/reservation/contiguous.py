@@ -68,7 +68,7 @@ class ContiguousPool:
         )
 
     def _get(self, request_id: Hashable) -> Request:
-        if request_id not in self.requests:
+        if not is_running(self.requests, request_id):
             raise RequestError(f"no request {shown(request_id)} here: never admitted, or finished.")
         return self.requests[request_id]
 
@@ -77,5 +77,13 @@ def check_request(running: dict, request_id: Hashable, prompt: int, output: int)
     """What every pool asks of a request before it admits it."""
     whole_number(prompt, "the tokens of a prompt", error=ReservationError)
     whole_number(output, "the tokens of an output", error=ReservationError)
-    if request_id in running:
+    if is_running(running, request_id):
         raise RequestError(f"request {shown(request_id)} is already running.")
+
+
+def is_running(running: dict, request_id: Hashable) -> bool:
+    """Whether a request of that id is here; RequestError for what cannot be an id."""
+    try:
+        return request_id in running
+    except TypeError:
+        raise RequestError(f"a request's id must be hashable; got {shown(request_id)}.") from None

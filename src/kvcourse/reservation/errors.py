@@ -1,6 +1,9 @@
 """What can be wrong with a request for contiguous memory. Whoever raises one of these has changed nothing."""
 
-from kvcourse.errors import UserError
+import operator
+from collections.abc import Container
+
+from kvcourse.errors import UserError, shown
 
 
 class ReservationError(UserError):
@@ -17,3 +20,16 @@ class RequestTooLong(ReservationError):
 
 class RequestError(ReservationError):
     """A request or region that is unknown (never admitted, or finished), or that is already there."""
+
+
+def region_start(start: object, held: Container[int]) -> int:
+    """`start` as an int, if a region that is held starts there; RequestError for anything else."""
+    try:
+        number = operator.index(start)
+    except TypeError:
+        number = None
+    if number is None or number not in held:
+        raise RequestError(
+            f"no region starts at slot {shown(start)}: it was never given, or is already free."
+        )
+    return number

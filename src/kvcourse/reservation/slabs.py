@@ -1,7 +1,7 @@
 """Regions of one size, cut once and for all: the simplest contiguous allocator."""
 
 from kvcourse.blocks.errors import whole_number
-from kvcourse.reservation.errors import OutOfSlots, RequestError, RequestTooLong, ReservationError
+from kvcourse.reservation.errors import OutOfSlots, RequestTooLong, ReservationError, region_start
 from kvcourse.reservation.split import Region
 
 
@@ -30,8 +30,7 @@ class SlabAllocator:
         return Region(start, self.slab_size)
 
     def free(self, start: int) -> None:
-        if start not in self._held:
-            raise RequestError(f"no region starts at slot {start}: it was never given, or is already free.")
+        start = region_start(start, self._held)
         self._held.remove(start)
         self._free.append(start)
 
