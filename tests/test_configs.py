@@ -438,3 +438,21 @@ def test_published_configurations(shared_data):
             "model"
         ]
     assert read >= 15 and refused >= 15
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [({"model_type": "qwen3_5_text", "full_attention_interval": 4}, "full_attention_interval"),
+     ({"layer_types": ["linear_attention"] * 31 + ["full_attention"]}, "layer_types"),
+     ({"model_type": "qwen3_next", "linear_num_value_heads": 32}, "linear_num_value_heads"),
+     ({"model_type": "lfm2", "full_attn_idxs": [2, 5]}, "full_attn_idxs"),
+     ({"model_type": "bamba", "attn_layer_indices": [9]}, "attn_layer_indices"),
+     ({"model_type": "jamba", "attn_layer_period": 8}, "attn_layer_period"),
+     ({"hidden_act": 7}, "hidden_act")],
+)  # fmt: skip
+def test_layers_that_are_not_all_attention_are_refused(changes, field):
+    with pytest.raises(ConfigError, match=f"field '{field}'"):
+        ModelConfig.from_dict(LLAMA | changes)
+    assert (
+        ModelConfig.from_dict(LLAMA | {"full_attention_interval": 1, "hidden_act": "silu"}).num_layers == 32
+    )

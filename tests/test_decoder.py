@@ -435,3 +435,21 @@ def test_the_gpu_agrees_with_the_cpu(kind):
     ids = some_ids(30)
     parts = [model.forward(part.cuda(), cache) for part in ids.split([20, 9, 1], dim=1)]
     close(torch.cat(parts, 1).cpu(), MODEL.forward(ids))
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [({"model_type": "gemma"}, "model_type"), ({"model_type": "qwen2"}, "model_type"),
+     ({"model_type": "qwen3"}, "model_type"), ({"model_type": "unknown"}, "model_type"),
+     ({"hidden_act": "gelu"}, "hidden_act"), ({"hidden_act": "gelu_pytorch_tanh"}, "hidden_act")],
+)  # fmt: skip
+def test_what_the_decoder_does_not_compute_is_refused(changes, field):
+    """Such weights have Llama's names and shapes: nothing else would stop them."""
+    with pytest.raises(ConfigError, match=f"field '{field}'"):
+        Decoder(dataclasses.replace(TINY, **changes), random_weights(TINY))
+
+
+@pytest.mark.parametrize("changes", [{}, {"model_type": "mistral"}, {"hidden_act": "silu"}])
+def test_what_is_llama_under_another_name_runs(changes):
+    ids = [[1, 2, 3]]
+    torch.testing.assert_close(tiny_model(**changes).forward(ids), tiny_model().forward(ids))

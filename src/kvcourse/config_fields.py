@@ -16,6 +16,7 @@ INTERMEDIATE = ("intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim")
 VOCAB = ("vocab_size", "padded_vocab_size")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _NESTED = ("text_config", "llm_config", "language_config")  # where vision-language models keep the decoder
+ACTIVATION = ("hidden_act", "hidden_activation", "activation_function", "activation")
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
 
 
@@ -93,6 +94,17 @@ def dtype(text: dict, raw: dict) -> str | None:
                         f"field '{name}' is {shown(value)}; expected float32, float16 or bfloat16."
                     ) from None
                 return value.removeprefix("torch.")
+    return None
+
+
+def activation(text: dict) -> str | None:
+    """Name of the MLP's activation; None where the file does not say."""
+    for name in ACTIVATION:
+        value = text.get(name)
+        if value is not None:
+            if not isinstance(value, str):
+                raise ConfigError(f"field '{name}' is {shown(value)}; expected a name such as \"silu\".")
+            return value
     return None
 
 
@@ -181,6 +193,12 @@ def refuse_other_layers(raw: dict, text: dict) -> None:
                 f"field '{name}' has layers of kind {shown(', '.join(others))}; expected full attention only."
             )
         raise ConfigError(f"field '{name}' is {shown(kinds)}; expected a list of layer kinds.")
+    period = text.get("full_attention_interval")  # Qwen3.5: of so many layers one attends, the rest recur
+    if period is not None and period != 1:
+        raise ConfigError(
+            f"field 'full_attention_interval' is {shown(period)}: the layers between keep a recurrent "
+            "state, not K and V."
+        )
     window = count(text, ("sliding_window",), required=False)
     longest = count(text, POSITIONS, required=False)
     if window and flag(text, text, "use_sliding_window", True) and (longest is None or window < longest):
@@ -196,6 +214,10 @@ def refuse_other_layers(raw: dict, text: dict) -> None:
         "index_topk",
         "attention_chunk_size",
         "sparse_attention_config",
+        "full_attn_idxs",
+        "attn_layer_indices",
+        "attn_layer_period",
+        "linear_num_value_heads",
     ):
         if text.get(name):
             raise ConfigError(

@@ -49,6 +49,7 @@ class ModelConfig:
     tie_word_embeddings: bool | None = None  # output projection = embedding table
     dtype: str | None = None
     rope_scaling: RopeScaling | None = None
+    hidden_act: str | None = None  # activation of the MLP
     num_experts: int = 0  # 0 = dense; experts multiply the weights and leave the cache as it is
 
     def __post_init__(self) -> None:
@@ -100,6 +101,7 @@ class ModelConfig:
             ),
             dtype=fields.dtype(text, raw),
             rope_scaling=scaling,
+            hidden_act=fields.activation(text),
             num_experts=fields.count(text, fields.EXPERTS, required=False) or 0,
         )
 

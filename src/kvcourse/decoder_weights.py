@@ -4,7 +4,11 @@ import torch
 from torch import Tensor
 
 from kvcourse.configs import ModelConfig
-from kvcourse.errors import ConfigError
+from kvcourse.errors import ConfigError, shown
+
+# Types whose layers are exactly Llama's. Qwen2 adds biases, Qwen3 norms of q and k, Gemma scales embeddings
+# and norms, SmolLM3 leaves RoPE out of some layers: with their weights this code would talk nonsense.
+LLAMA_TYPES = ("llama", "mistral")
 
 
 def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
@@ -12,6 +16,13 @@ def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
     Raises ConfigError for a shape that says too little or is not Llama's.
     """
+    if config.model_type not in LLAMA_TYPES:
+        raise ConfigError(
+            f"field 'model_type' is {shown(config.model_type)}; this decoder computes "
+            f"{' and '.join(LLAMA_TYPES)}."
+        )
+    if config.hidden_act not in (None, "silu", "swish"):  # two names of one function
+        raise ConfigError(f"field 'hidden_act' is {shown(config.hidden_act)}; this decoder computes silu.")
     for name in ("intermediate_size", "vocab_size", "rope_theta", "rms_norm_eps"):
         if getattr(config, name) is None:
             raise ConfigError(f"field '{name}' is missing; a Llama-shaped decoder needs it.")
