@@ -10,14 +10,13 @@ from kvcourse.checks import markers
 
 
 class Sources(markers.Plain):
-    """The markers of one process, with the text of the cells run so far."""
+    """The markers of one process, with the text of the cells run so far that are no checks."""
 
     def __init__(self):
-        self.cells = []
+        self.texts = []
 
-    def source(self, name):
-        found = [text for cell in self.cells if (text := markers.definition(cell, name))]
-        return found[-1] if found else ""
+    def cells(self):
+        return self.texts
 
 
 def run(notebook, problem=None):
@@ -37,8 +36,9 @@ def run(notebook, problem=None):
                     exec(compile(cell.source, grade_id, "exec"), names)
             except Exception as error:
                 failed = f"{type(error).__name__}: {error}"
-            kept.cells.append(cell.source)
-            if meta.get("grade") and not meta["solution"]:
+            if not meta.get("grade") or meta["solution"]:
+                kept.texts.append(cell.source)
+            else:
                 scored = cell.source.rstrip().endswith("\nscore")
                 points[grade_id] = (
                     0 if failed or err.getvalue() else names["score"] if scored else meta["points"]

@@ -212,6 +212,8 @@ def test_tokens(got):
     [
         ([3], "expected: 2 token ids"),
         ([9, 3, 4], "The prompt is not part"),
+        ([3, 4, 9], "That is 1 more than asked for."),
+        ([9, 3, 9], "That is 1 more than asked for."),
         ([], "got:      0"),
         ([3, 5], "first difference is at index 1"),
         (torch.tensor([[3, 4]]), "in one dimension"),
@@ -222,6 +224,11 @@ def test_tokens(got):
 )
 def test_wrong_tokens(got, part):
     assert part in message(check.tokens, got, [3, 4], "generate")
+
+
+def test_prompt_is_named_only_where_it_may_be_there():
+    assert "prompt" not in message(check.tokens, [3, 4, 9], [3, 4], "generate")
+    assert "prompt" not in message(check.tokens, [3], [], "generate")
 
 
 def test_rows_fed():

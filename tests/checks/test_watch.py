@@ -1,5 +1,6 @@
 """The watched model answers as the decoder does and counts what it is fed, however the ids come."""
 
+import pytest
 import torch
 
 from kvcourse.caches import GrowingCache
@@ -21,3 +22,11 @@ def test_counts_rows_and_passes_everything_on():
 
 def test_offers_nothing_else():
     assert not hasattr(WatchedModel(tiny_model()), "generate")
+
+
+def test_a_pass_that_raises_is_counted():
+    watched = WatchedModel(tiny_model())
+    for cache in (object(), "no cache"):
+        with pytest.raises(Exception):  # noqa: B017
+            watched.forward(torch.tensor([[1, 2, 3]]), cache=cache)
+    assert watched.fed == [3, 3]

@@ -210,8 +210,11 @@ class Checks:
         if None in ids:
             self._fail(case, f"{many} that are whole numbers", describe(got[ids.index(None)]))
         if len(ids) != len(want):
-            prompt = one == "token" and len(ids) > len(want)
-            likely = "The prompt is not part of the answer." if prompt else ""
+            likely = ""
+            if one == "token" and len(ids) > len(want):
+                likely = f"That is {len(ids) - len(want)} more than asked for."
+                if len(want) and ids[-len(want) :] == list(want):  # what was asked for, behind something else
+                    likely = "The right tokens stand behind others. The prompt is not part of the answer."
             self._fail(case, f"{len(want)} {many}", f"{len(ids)}", likely, safe=True)
         for at, (a, b) in enumerate(zip(ids, want, strict=True)):
             if a != b:

@@ -48,3 +48,6 @@ class CrossingMarkers:
             if found:
                 return found
         return ""
+
+    def cells(self) -> list[str]:
+        return list(self._cells())

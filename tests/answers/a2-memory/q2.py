@@ -140,7 +140,7 @@ def kv_bytes(num_layers, num_kv_heads, head_dim, tokens, dtype_bytes=2, batch=1)
 
 # %% wrong: cheat, the package by a name that is put together
 # points:
-# hint: has no place in `kv_bytes`
+# hint: has no place in the cell of `kv_bytes`
 def kv_bytes(num_layers, num_kv_heads, head_dim, tokens, dtype_bytes=2, batch=1):
     import importlib
 
@@ -152,7 +152,7 @@ def kv_bytes(num_layers, num_kv_heads, head_dim, tokens, dtype_bytes=2, batch=1)
 
 # %% wrong: cheat, everything from the package with a star
 # points:
-# hint: is not defined in the notebook
+# hint: is ready-made
 from kvcourse.units import *
 from kvcourse.memory import *
 

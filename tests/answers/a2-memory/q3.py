@@ -105,6 +105,64 @@ def per_token(config):
     return 4 * config["num_hidden_layers"] * kv * (config.get("head_dim") or config["hidden_size"] // heads)
 
 
+# %% wrong: multi_query goes before the number that the file tells
+# points: q3-grouped=2 q3-plain=1 q3-wide=1 q3-nested=1
+# hint: multi_query true and KV heads told
+def per_token(config):
+    config = config.get("text_config") or config
+    heads = config["num_attention_heads"]
+    kv = 1 if config.get("multi_query") else config.get("num_key_value_heads") or heads
+    return 4 * config["num_hidden_layers"] * kv * (config.get("head_dim") or config["hidden_size"] // heads)
+
+
+# %% wrong: writes into the file's dict what it lacks
+# points: q3-grouped=2 q3-plain=1 q3-wide=1 q3-one=1
+# hint: It has changed the dict that it was given
+def per_token(config):
+    text = config.get("text_config") or config
+    heads = text["num_attention_heads"]
+    if text.get("num_key_value_heads") is None:
+        text["num_key_value_heads"] = 1 if text.get("multi_query") else heads
+    if text.get("head_dim") is None:
+        text["head_dim"] = text["hidden_size"] // heads
+    return 4 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"]
+
+
+# %% wrong: lifts the inner dict into the outer one
+# points: q3-grouped=2 q3-plain=1 q3-wide=1 q3-one=1
+# hint: It has changed the dict that it was given
+def per_token(config):
+    config.update(config.pop("text_config", {}))
+    heads = config["num_attention_heads"]
+    kv = config.get("num_key_value_heads") or (1 if config.get("multi_query") else heads)
+    return 4 * config["num_hidden_layers"] * kv * (config.get("head_dim") or config["hidden_size"] // heads)
+
+
+# %% wrong: cheat, the class by way of a loop at the top level
+# points:
+# hint: here you build it yourself, without kvcourse
+def per_token(config):
+    return 0
+
+
+if True:
+    from kvcourse.memory import from_config as read
+for per_token in [lambda config: read(config.get("text_config") or config).bytes_per_token()]:
+    pass
+
+
+# %% wrong: cheat, a module that has no name
+# points:
+# hint: can reach kvcourse unnamed
+import importlib
+
+module = importlib.import_module("kv" + "course.memory")
+
+
+def per_token(config):
+    return module.from_config(config.get("text_config") or config).bytes_per_token()
+
+
 # %% wrong: the outermost fields only
 # points: q3-grouped=2 q3-plain=1 q3-wide=1 q3-one=1
 # hint: KeyError: 'num_hidden_layers'

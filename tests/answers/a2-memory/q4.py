@@ -57,7 +57,7 @@ def read_size(text):
     if not found or not (found[3] or found[4]):
         raise ValueError(text)
     power = SIZES[found[2].upper()]
-    return int(Decimal(found[1]) * (1024 if found[3] else 1000) ** power) if found[2] else int(found[1])
+    return round(Decimal(found[1]) * (1024 if found[3] else 1000) ** (power if found[2] else 0))
 
 
 # %% right: a loop over the letters, split by partition
@@ -76,7 +76,7 @@ def read_size(text):
         ("Ki", "Mi", "Gi", "Ti", "k", "K", "M", "G", "T", ""), (1, 2, 3, 4, 1, 1, 2, 3, 4, 0)
     ):
         number, found, rest = text.partition(letter + "B")
-        if found and not rest and number.strip():
+        if found and not rest and number[:1].isdigit():
             return round(float(number) * (1024 if "i" in letter else 1000) ** power)
     raise ValueError(f"no size: {text}")
 
@@ -141,6 +141,105 @@ def read_size(text):
     return round(float(found[1]) * steps[found[2]])
 
 
+# %% right: a global of the name `units`, read with the standard library
+import re as regex
+
+units = {"B": 1, "KB": 1000}
+for power, letter in enumerate("kMGT", 1):
+    units[letter + "B"] = 1000**power
+    units[letter.upper() + "iB"] = 1024**power
+
+
+def show_size(n, base=2):
+    step, units = (1024, ["KiB", "MiB", "GiB", "TiB"]) if base == 2 else (1000, ["kB", "MB", "GB", "TB"])
+    if n < step:
+        return f"{n} B"
+    for unit in units:
+        n /= step
+        if n < step:
+            break
+    return f"{n:.2f} {unit}"
+
+
+def read_size(text):
+    match regex.findall(r"^([0-9]+(?:[.][0-9]+)?) ?([a-zA-Z]+)$", text):
+        case [(number, unit)] if unit in units:
+            return round(float(number) * units[unit])
+    raise ValueError("no size")
+
+
+# %% wrong: reads units in any case
+# points: q4-binary=1 q4-decimal=1 q4-read=1
+# hint: read_size of what is no size
+def show_size(n, base=2):
+    step, units = (1024, ["KiB", "MiB", "GiB", "TiB"]) if base == 2 else (1000, ["kB", "MB", "GB", "TB"])
+    if n < step:
+        return f"{n} B"
+    for unit in units:
+        n /= step
+        if n < step:
+            break
+    return f"{n:.2f} {unit}"
+
+
+def read_size(text):
+    import re
+
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i|[KMGT]|)B\s*", text, re.IGNORECASE)
+    if not found:
+        raise ValueError(text)
+    step = 1024 if "i" in found[2].lower() else 1000
+    return round(float(found[1]) * step ** " KMGT".index(found[2][:1].upper() or " "))
+
+
+# %% wrong: takes a size below zero
+# points: q4-binary=1 q4-decimal=1 q4-read=1
+# hint: read_size of what is no size
+def show_size(n, base=2):
+    step, units = (1024, ["KiB", "MiB", "GiB", "TiB"]) if base == 2 else (1000, ["kB", "MB", "GB", "TB"])
+    if n < step:
+        return f"{n} B"
+    for unit in units:
+        n /= step
+        if n < step:
+            break
+    return f"{n:.2f} {unit}"
+
+
+def read_size(text):
+    steps = {"B": 1, "kB": 1000, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
+    steps |= {"TB": 10**12, "TiB": 2**40}
+    number = text.rstrip("BKMGTik ")
+    unit = text[len(number) :].strip()
+    if unit not in steps:
+        raise ValueError(text)
+    return round(float(number) * steps[unit])
+
+
+# %% wrong: cuts off the fraction of a byte
+# points: q4-binary=1 q4-decimal=1 q4-refuse=1
+# hint: read_size('2.01 MB')
+def show_size(n, base=2):
+    step, units = (1024, ["KiB", "MiB", "GiB", "TiB"]) if base == 2 else (1000, ["kB", "MB", "GB", "TB"])
+    if n < step:
+        return f"{n} B"
+    for unit in units:
+        n /= step
+        if n < step:
+            break
+    return f"{n:.2f} {unit}"
+
+
+def read_size(text):
+    steps = {"B": 1, "kB": 1000, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
+    steps |= {"TB": 10**12, "TiB": 2**40}
+    number = text.rstrip("BKMGTik ")
+    unit = text[len(number) :].strip()
+    if unit not in steps or number.startswith("-"):
+        raise ValueError(text)
+    return int(float(number) * steps[unit])
+
+
 # %% wrong: always shows GiB
 # points: q4-read=1 q4-refuse=1
 # hint: show_size(1536)
@@ -163,7 +262,7 @@ def read_size(text):
     }
     number = text.rstrip("BKMGTik ")
     unit = text[len(number) :].strip()
-    if unit not in steps:
+    if unit not in steps or "-" in number:
         raise ValueError(text)
     return round(float(number) * steps[unit])
 
@@ -275,7 +374,7 @@ def read_size(text):
     }
     number = text.rstrip("BKMGTik ")
     unit = text[len(number) :].strip()
-    if unit not in steps:
+    if unit not in steps or "-" in number:
         raise ValueError(text)
     return int(float(number)) * steps[unit]
 
@@ -308,7 +407,7 @@ def read_size(text):
     }
     number = text.rstrip("BKMGTik ")
     unit = text[len(number) :].strip()
-    if unit not in steps:
+    if unit not in steps or "-" in number:
         raise ValueError(text)
     return round(float(number) * steps[unit])
 

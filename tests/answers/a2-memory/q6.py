@@ -166,6 +166,24 @@ def my_model(config):
     return 4 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
 
 
+# %% wrong: another model's page
+# points: q6-mine=1 q6-models=2 q6-names=1
+# hint: nor a page of its name or its publisher
+def my_choice():
+    return {"name": "Qwen3-8B", "source": "https://huggingface.co/openai-community/gpt2", "bytes_per_token": 147_456}
+
+
+def my_model(config):
+    heads = config.get("num_attention_heads") or config["n_head"]
+    kv = (
+        config.get("num_key_value_heads")
+        or config.get("num_kv_heads")
+        or (1 if config.get("multi_query") else heads)
+    )
+    width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
+    return 4 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
+
+
 # %% wrong: no source
 # points: q6-mine=1 q6-models=2 q6-names=1
 # hint: An address is expected, which begins with http

@@ -1,0 +1,158 @@
+"""Which statements of a notebook's cells make a name, and which names a statement reads."""
+
+import ast
+import re
+import symtable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+ANY = "*"  # stands for every name: what a star import binds
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A statement, or the head of one, that binds `names`; `sure` if it runs once and replaces what was."""
+
+    node: ast.AST
+    names: frozenset[str]
+    sure: bool
+    cell: ast.Module
+
+
+def program(cells: Sequence[str]) -> list[ast.Module]:
+    """The cells that are Python, parsed; magics and shell lines are left out."""
+    trees = []
+    for cell in cells:
+        for text in (cell, re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", cell)):
+            try:
+                trees.append(ast.parse(text))
+                break
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+    return trees
+
+
+def bindings(trees: Sequence[ast.Module]) -> list[Binding]:
+    """Every binding at the top level, in order, those inside `if`, `try`, `for`, `with`, `match` too."""
+    return [
+        Binding(node, frozenset(names), sure, tree)
+        for tree in trees
+        for node, names, sure in _in_block(tree.body, True)
+    ]
+
+
+def making(name: str, found: Sequence[Binding]) -> list[Binding]:
+    """What `name` may stand for at the end: its last sure binding and the unsure ones around it.
+
+    A star import counts where it may have replaced the name, or where nothing else makes it.
+    """
+    made = []
+    for binding in reversed(found):
+        if name in binding.names or ANY in binding.names:
+            made.append(binding)
+        if name in binding.names and binding.sure:
+            break
+    return made
+
+
+def used(node: ast.AST) -> set[str]:
+    """Global names that a statement reads, at once or when what it defines is called. No annotations."""
+    bare = _Bare().visit(ast.parse(ast.unparse(node)))
+    try:
+        table = symtable.symtable(ast.unparse(bare), "<cell>", "exec")
+    except SyntaxError:  # such as an `await` at the top level
+        return {part.id for part in ast.walk(bare) if isinstance(part, ast.Name)}
+    return set(_globals(table))
+
+
+def _in_block(body: Sequence[ast.stmt], sure: bool) -> Iterator[tuple[ast.AST, set[str], bool]]:
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node, {node.name}, sure
+            told = [part.names for part in ast.walk(node) if isinstance(part, ast.Global)]
+            declared = set().union(*told)
+            if declared:
+                yield node, declared, False
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            yield node, names, sure and ANY not in names
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            plain = {target.id for target in getattr(node, "targets", []) if isinstance(target, ast.Name)}
+            if isinstance(node, ast.AnnAssign) and node.value and isinstance(node.target, ast.Name):
+                plain = {node.target.id}
+            yield node, plain, sure
+            yield node, _stored(node) - plain, False
+        else:
+            yield from _compound(node)
+
+
+def _compound(node: ast.stmt) -> Iterator[tuple[ast.AST, set[str], bool]]:
+    """The head of a statement that has blocks, then its blocks."""
+    inner: list[ast.stmt] = []
+    heads: list[ast.AST] = []
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.stmt):
+            inner.append(part)
+        elif isinstance(part, (ast.ExceptHandler, ast.match_case)):
+            inner += part.body
+            heads += [child for child in ast.iter_child_nodes(part) if not isinstance(child, ast.stmt)]
+            heads += [ast.Name(part.name, ast.Store())] if getattr(part, "name", None) else []
+        else:
+            heads.append(part)
+    names = set().union(*(_stored(head) for head in heads))
+    if names:
+        reads = [part for head in heads for part in _read(head)]
+        yield ast.Expr(ast.List(reads, ast.Load())), names, False
+    yield from _in_block(inner, False)
+
+
+def _read(node: ast.AST) -> Iterator[ast.expr]:
+    """The outermost expressions in the head of a statement that are read."""
+    if isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        yield node
+    else:
+        for part in ast.iter_child_nodes(node):
+            yield from _read(part)
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Names bound in an expression, a target or a pattern; for `x[0] = y` and `x.a = y` it is `x`."""
+    names = set()
+    for part in ast.walk(node):
+        if isinstance(getattr(part, "ctx", None), ast.Store):
+            while isinstance(part, (ast.Attribute, ast.Subscript, ast.Starred)):
+                part = part.value
+            names |= {part.id} if isinstance(part, ast.Name) else set()
+        elif isinstance(part, (ast.MatchAs, ast.MatchStar)) and part.name:
+            names.add(part.name)
+        elif isinstance(part, ast.MatchMapping) and part.rest:
+            names.add(part.rest)
+    return names
+
+
+def _globals(table: symtable.SymbolTable) -> Iterator[str]:
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
+            yield symbol.get_name()
+    for child in table.get_children():
+        yield from _globals(child)
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes the annotations out, which are read by nobody."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(node.arg)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        self.generic_visit(node)
+        if node.value is None:
+            return ast.Pass()
+        return ast.Assign([node.target], node.value, lineno=0)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        node.returns = None
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
