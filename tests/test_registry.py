@@ -104,3 +104,10 @@ def test_published_sizes():
     """KiB a token; OPT-13B's is in arXiv:2309.06180, Falcon-7B's one KV head makes the smallest."""
     for name, kib in (("Llama-2-7B", 512), ("Falcon-7B", 8), ("OPT-13B", 800), ("Qwen3-32B", 256)):
         assert from_config(registry.find(name).config).bytes_per_token("fp16") == kib * 1024
+
+
+def test_gemma_3_1b_has_the_shorter_context_of_its_model_card():
+    lengths = {
+        size: registry.find(f"Gemma-3-{size}").config["max_position_embeddings"] for size in ("1B", "4B")
+    }
+    assert lengths == {"1B": 32_768, "4B": 131_072}
