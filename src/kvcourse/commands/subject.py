@@ -30,7 +30,10 @@ class Subject:
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "model", metavar="MODEL", nargs="?", help="a published model's name, a config.json, or its folder"
+        "model",
+        metavar="MODEL",
+        nargs="?",
+        help="a published model's name, a config.json, or its folder (ORG/NAME is a name unless ORG exists)",
     )
 
 
