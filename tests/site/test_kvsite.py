@@ -1,5 +1,6 @@
 """The build's own parts, one by one and without a browser: book/_ext/kvsite and book/build.py."""
 
+import re
 import subprocess
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -153,3 +154,10 @@ def test_what_was_there_comes_back_when_a_build_stops(tmp_path, stop):
         (folder / "page").write_text("new")
     assert (folder / "page").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["_build"]
+
+
+def test_the_style_sheet_of_formulas_is_of_the_version_that_renders_them():
+    sheet = (ROOT / "book/_static/vendor/katex/katex.min.css").read_text()
+    assert f'.katex-version:after{{content:"{formulas.katex.katex_version}"}}' in sheet.replace("::", ":")
+    fonts = {path.name for path in (ROOT / "book/_static/vendor/katex/fonts").iterdir()}
+    assert fonts == set(re.findall(r"fonts/([\w-]+\.woff2)", sheet))

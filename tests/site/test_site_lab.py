@@ -72,7 +72,7 @@ def _address(server, folder) -> str:
 
 
 def run_all(page, until) -> None:
-    """Run every cell. JupyterLab asks for a kernel if it has none yet, and may lose a run that comes early."""
+    """Run every cell. JupyterLab asks for a kernel if it has none yet, and may lose an early run."""
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
     for _ in range(6):
         page.get_by_role("menuitem", name="Run", exact=True).click()
