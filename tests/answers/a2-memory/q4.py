@@ -207,7 +207,16 @@ def show_size(n, base=2):
 
 
 def read_size(text):
-    steps = {"B": 1, "kB": 1000, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
+    steps = {
+        "B": 1,
+        "kB": 1000,
+        "KB": 1000,
+        "KiB": 1024,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+    }
     steps |= {"TB": 10**12, "TiB": 2**40}
     number = text.rstrip("BKMGTik ")
     unit = text[len(number) :].strip()
@@ -231,7 +240,16 @@ def show_size(n, base=2):
 
 
 def read_size(text):
-    steps = {"B": 1, "kB": 1000, "KB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
+    steps = {
+        "B": 1,
+        "kB": 1000,
+        "KB": 1000,
+        "KiB": 1024,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+    }
     steps |= {"TB": 10**12, "TiB": 2**40}
     number = text.rstrip("BKMGTik ")
     unit = text[len(number) :].strip()

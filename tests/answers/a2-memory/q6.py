@@ -170,7 +170,11 @@ def my_model(config):
 # points: q6-mine=1 q6-models=2 q6-names=1
 # hint: nor a page of its name or its publisher
 def my_choice():
-    return {"name": "Qwen3-8B", "source": "https://huggingface.co/openai-community/gpt2", "bytes_per_token": 147_456}
+    return {
+        "name": "Qwen3-8B",
+        "source": "https://huggingface.co/openai-community/gpt2",
+        "bytes_per_token": 147_456,
+    }
 
 
 def my_model(config):
