@@ -8,6 +8,7 @@ from typing import Any
 
 from kvcourse.errors import UserError
 from kvcourse.units import both
+from kvcourse.widgets import block_table as _block_table
 from kvcourse.widgets import cache_work as _cache_work
 from kvcourse.widgets import kv_calc as _kv_calc
 from kvcourse.widgets import widget
@@ -209,3 +210,28 @@ def kv_calc(
         "Other numbers need JavaScript; <code>kvcourse size</code> computes them in a terminal.</p>"
     )
     return widget("kv_calc", state, fallback)
+
+
+def block_table(
+    operations: Sequence[Sequence[Any]] = (("start", "A", 6),),
+    block_size: int = 4,
+    sequence: str = "A",
+    position: int = 0,
+):
+    """Return the explorer of block tables: sequences and their pool, after `operations`.
+
+    An operation is ["start" or "append", name, tokens], ["fork", parent, child] or ["free", name], with the
+    names A to E. `position` is the token of `sequence` whose slot is shown.
+    """
+    state = _block_table.state(operations, block_size, sequence, position)
+    manager = _block_table.replay(operations, block_size)
+    tables = "; ".join(
+        f"{name}, {manager.num_tokens(name)} tokens: {', '.join(map(str, manager.table(name).block_ids))}"
+        for name in manager.sequences
+    )
+    fallback = (
+        f"<p>A pool of {manager.pool.num_blocks} blocks of {block_size} tokens, {manager.pool.num_used} of "
+        f"them in use. The block tables: {tables}. Position {position} of {sequence} is in slot "
+        f"{manager.table(sequence).slot(position)}. Appending, forking and freeing need JavaScript.</p>"
+    )
+    return widget("block_table", state, fallback)

@@ -3,7 +3,7 @@
 import anywidget
 import traitlets
 
-from kvcourse.widgets import cache_work, kv_calc
+from kvcourse.widgets import block_table, cache_work, kv_calc
 from kvcourse.widgets.host import HERE
 
 
@@ -46,4 +46,15 @@ class KvCalc(anywidget.AnyWidget):
     sequences = traitlets.Int(1, min=1, max=kv_calc.MOST["sequences"]).tag(sync=True)
 
 
-CLASSES = {"quiz": Quiz, "cache_work": CacheWork, "kv_calc": KvCalc}
+class BlockTable(anywidget.AnyWidget):
+    """Block tables over one pool; `operations` is all that was done, in the form of `block_table.replay`."""
+
+    _esm = HERE / "block_table.js"
+    _css = _css("block_table")
+    block_size = traitlets.Enum(block_table.BLOCK_SIZES, 4).tag(sync=True)
+    operations = traitlets.List().tag(sync=True)
+    sequence = traitlets.Unicode().tag(sync=True)
+    position = traitlets.Int(0, min=0).tag(sync=True)
+
+
+CLASSES = {"quiz": Quiz, "cache_work": CacheWork, "kv_calc": KvCalc, "block_table": BlockTable}
