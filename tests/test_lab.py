@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from kvcourse import lab
-from kvcourse.caches import GrowingCache, PreallocatedCache
+from kvcourse.caches import GrowingCache, PagedCache, PreallocatedCache
 from kvcourse.decoder import tiny_model
 from kvcourse.errors import UserError
 
@@ -109,3 +109,17 @@ def test_the_twin_refuses_what_it_would_compute_wrongly():
 def test_glue_does_nothing_without_the_book_tools(monkeypatch):
     monkeypatch.setitem(sys.modules, "myst_nb", None)
     lab.glue("rows", 79)
+
+
+def test_a_disordered_pool_hands_out_all_its_blocks_in_another_order(model):
+    cache = lab.disorder(PagedCache(model.config, num_blocks=16, block_size=4, batch=0))
+    assert cache.keys.isnan().all() and cache.values.isnan().all()
+    order = list(cache.manager.pool.free_list)
+    assert order != list(range(16)) and sorted(order) == list(range(16))
+    again = lab.disorder(PagedCache(model.config, num_blocks=16, block_size=4, batch=0))
+    assert list(again.manager.pool.free_list) == order, "one seed, one order"
+    tokens = [3, 1, 4, 1, 5, 9]
+    cache.start("row", tokens)
+    logits = model.forward([tokens], cache)
+    assert cache.manager.table("row").block_ids == order[:2]
+    assert torch.allclose(logits, model.forward([tokens]), atol=1e-5)

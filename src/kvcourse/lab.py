@@ -4,6 +4,7 @@ None of it is the lesson. Times are for plots only, never for a check: on a shar
 take ten times longer from one run to the next.
 """
 
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from kvcourse import model_file, weights
-from kvcourse.caches import GrowingCache, KVCache
+from kvcourse.caches import GrowingCache, KVCache, PagedCache
 from kvcourse.decoder import TINY, Decoder, DecoderCounters, random_weights
 from kvcourse.device import synchronize
 from kvcourse.errors import UserError, shown
@@ -164,6 +165,20 @@ def fill(cache: KVCache, tokens: int, seed: int = 0) -> KVCache:
     for layer in range(c.num_layers):
         k, v = (torch.randn(shape, generator=generator) for _ in "kv")
         cache.update(layer, k.to(cache.device, cache.dtype), v.to(cache.device, cache.dtype))
+    return cache
+
+
+def disorder(cache: PagedCache, seed: int = 0) -> PagedCache:
+    """Shuffle the free blocks of a paged cache and fill its pool with NaN; returns it.
+
+    Whatever relied on neighboring blocks, or on cleared memory, would show.
+    """
+    free = cache.manager.pool.free_list
+    blocks = free.pop_front(len(free))
+    random.Random(seed).shuffle(blocks)
+    free.push_back(blocks)
+    for pool in (cache.keys, cache.values):
+        pool.fill_(torch.nan)
     return cache
 
 
