@@ -14,6 +14,8 @@ from kvcourse.errors import UserError
 
 COMMANDS = {
     "size": ("kvcourse.commands.size", "what a model's cache costs, beside its weights"),
+    "plan": ("kvcourse.commands.plan", "how many sequences a GPU holds beside a model's weights, by engine"),
+    "log": ("kvcourse.commands.log", "whether the KV lines of a server's start-up log agree"),
     "diagnose": ("kvcourse.commands.diagnose", "which known mistake gives somebody's figure for a cache"),
     "model": ("kvcourse.commands.model", "fetch the course's model, verify it, say where it lies"),
     "grade": ("kvcourse.commands.grade", "grade what was handed in: scores, notebooks, feedback, a report"),
