@@ -7,17 +7,16 @@ A slot is the KV of one token. Definitions and policies follow section 3.1 and f
 from kvcourse.reservation.buddy import BuddyAllocator
 from kvcourse.reservation.contiguous import ContiguousPool
 from kvcourse.reservation.errors import OutOfSlots, RequestError, RequestTooLong, ReservationError
-from kvcourse.reservation.occupancy import Occupancy, saturate
 from kvcourse.reservation.paged import PagedPool
 from kvcourse.reservation.policies import MaximumLength, Oracle, PowerOfTwo, next_power_of_two
 from kvcourse.reservation.slabs import SlabAllocator
-from kvcourse.reservation.split import PoolSplit, Region, can_fit, external_fragmentation
+from kvcourse.reservation.split import Extent, PoolSplit, Region, can_fit, external_fragmentation
 
 __all__ = [
     "BuddyAllocator",
     "ContiguousPool",
+    "Extent",
     "MaximumLength",
-    "Occupancy",
     "Oracle",
     "OutOfSlots",
     "PagedPool",
@@ -31,5 +30,4 @@ __all__ = [
     "can_fit",
     "external_fragmentation",
     "next_power_of_two",
-    "saturate",
 ]

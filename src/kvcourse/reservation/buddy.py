@@ -5,6 +5,8 @@ buddy, starts at the same number with bit k flipped: `start ^ size`. (`start + s
 other region only.) Knuth, The Art of Computer Programming, volume 1, section 2.5.
 """
 
+from bisect import bisect_left, insort
+
 from kvcourse.blocks.errors import whole_number
 from kvcourse.reservation.errors import OutOfSlots, RequestTooLong, ReservationError, region_start
 from kvcourse.reservation.split import Region
@@ -19,14 +21,13 @@ class BuddyAllocator:
 
     def __init__(self, num_slots: int):
         self.num_slots = whole_number(num_slots, "the number of slots", error=ReservationError)
-        self._free: list[set[int]] = [
-            set() for _ in range(self.num_slots.bit_length())
-        ]  # starts, by exponent
+        # Starts by exponent, in order: finding one is a binary search, adding or removing it one memory move.
+        self._free: list[list[int]] = [[] for _ in range(self.num_slots.bit_length())]
         self._held: dict[int, int] = {}  # start -> exponent
         start = 0
         for exponent in reversed(range(len(self._free))):
             if self.num_slots >> exponent & 1:
-                self._free[exponent].add(start)
+                self._free[exponent].append(start)
                 start += 1 << exponent
 
     @property
@@ -43,10 +44,9 @@ class BuddyAllocator:
         found = next((k for k in range(wanted, len(self._free)) if self._free[k]), None)
         if found is None:
             raise OutOfSlots(f"no free region of {1 << wanted} slots for the {size} asked for.")
-        start = min(self._free[found])
-        self._free[found].remove(start)
+        start = self._free[found].pop(0)
         for exponent in reversed(range(wanted, found)):  # keep the lower half, free the upper
-            self._free[exponent].add(start + (1 << exponent))
+            insort(self._free[exponent], start + (1 << exponent))
         self._held[start] = wanted
         return Region(start, 1 << wanted)
 
@@ -54,11 +54,15 @@ class BuddyAllocator:
         """Give back the region at `start`, and merge it with its buddy as long as that is free too."""
         start = region_start(start, self._held)
         exponent = self._held.pop(start)
-        while (buddy := start ^ (1 << exponent)) in self._free[exponent]:
-            self._free[exponent].remove(buddy)
+        while True:
+            free, buddy = self._free[exponent], start ^ (1 << exponent)
+            place = bisect_left(free, buddy)
+            if place == len(free) or free[place] != buddy:
+                break
+            del free[place]
             start = min(start, buddy)
             exponent += 1
-        self._free[exponent].add(start)
+        insort(free, start)
 
     def holes(self) -> list[Region]:
         """Free regions, by address. Two that lie side by side are one hole only if they are buddies."""

@@ -7,11 +7,11 @@ from kvcourse.blocks.errors import whole_number
 from kvcourse.errors import shown
 from kvcourse.reservation.errors import RequestError, RequestTooLong, ReservationError
 from kvcourse.reservation.policies import MaximumLength, Oracle, PowerOfTwo
-from kvcourse.reservation.split import PoolSplit, Region
+from kvcourse.reservation.split import Extent, PoolSplit, Region
 
 
 @dataclass(slots=True)
-class Request:
+class Reservation:
     """A running request: slots it holds and asked for, tokens stored now, tokens it will have in the end."""
 
     region: Region
@@ -27,7 +27,7 @@ class ContiguousPool:
         self.num_slots = whole_number(num_slots, "the number of slots", error=ReservationError)
         self.policy = policy
         self.allocator = policy.allocator(self.num_slots)
-        self.requests: dict[Hashable, Request] = {}
+        self.requests: dict[Hashable, Reservation] = {}
 
     def admit(self, request_id: Hashable, prompt: int, output: int) -> None:
         """Reserve a region and store `prompt` tokens in it; `output` more will follow, one by one.
@@ -43,31 +43,27 @@ class ContiguousPool:
             )
         asked = self.policy.slots(prompt, output)
         region = self.allocator.allocate(asked)
-        self.requests[request_id] = Request(region, asked, prompt, prompt + output)
+        self.requests[request_id] = Reservation(region, asked, prompt, prompt + output)
 
-    def append(self, request_id: Hashable) -> None:
-        """Store one more token. Its slot is there already, so this needs no memory."""
+    def append(self, request_id: Hashable, count: int = 1) -> None:
+        """Store `count` more tokens. Their slots are there already, so this needs no memory."""
         request = self._get(request_id)
-        if request.stored == request.final:
-            raise RequestError(f"request {shown(request_id)} already has all of its {request.final} tokens.")
-        request.stored += 1
+        request.stored = grown(request_id, request.stored, count, request.final)
 
     def finish(self, request_id: Hashable) -> None:
         """Free the whole region, whether it was used or not."""
         self.allocator.free(self._get(request_id).region.start)
         del self.requests[request_id]
 
-    def split(self) -> PoolSplit:
-        running = self.requests.values()
-        return PoolSplit(
-            tokens=sum(request.stored for request in running),
-            reservation=sum(request.final - request.stored for request in running),
-            internal=sum(request.asked - request.final for request in running),
-            external=self.num_slots - sum(request.region.size for request in running),
-            other=sum(request.region.size - request.asked for request in running),
-        )
+    def extent(self, request_id: Hashable) -> Extent:
+        """What the request holds. Its tokens need no memory until `held` of them are stored."""
+        request = self._get(request_id)
+        return Extent(request.stored, request.final, request.asked, request.region.size)
 
-    def _get(self, request_id: Hashable) -> Request:
+    def split(self) -> PoolSplit:
+        return split_of(self)
+
+    def _get(self, request_id: Hashable) -> Reservation:
         if not is_running(self.requests, request_id):
             raise RequestError(f"no request {shown(request_id)} here: never admitted, or finished.")
         return self.requests[request_id]
@@ -87,3 +83,23 @@ def is_running(running: dict, request_id: Hashable) -> bool:
         return request_id in running
     except TypeError:
         raise RequestError(f"a request's id must be hashable; got {shown(request_id)}.") from None
+
+
+def grown(request_id: Hashable, stored: int, count: int, final: int) -> int:
+    """Tokens after `count` more; RequestError if that is past what the request has in the end."""
+    count = whole_number(count, "the tokens to store", error=ReservationError)
+    if stored == final:
+        raise RequestError(f"request {shown(request_id)} already has all of its {final} tokens.")
+    if stored + count > final:
+        raise RequestError(
+            f"request {shown(request_id)} has {stored} of its {final} tokens; got {count} more."
+        )
+    return stored + count
+
+
+def split_of(pool) -> PoolSplit:
+    """Where all slots of the pool are, from the extents of its running requests."""
+    sums = [0, 0, 0, 0]
+    for request_id in pool.requests:
+        sums = [total + slots for total, slots in zip(sums, pool.extent(request_id), strict=True)]
+    return PoolSplit.of(pool.num_slots, *sums)

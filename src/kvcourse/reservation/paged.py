@@ -5,9 +5,9 @@ from collections.abc import Hashable
 from kvcourse.blocks import BlockManager, blocks_for
 from kvcourse.blocks.errors import whole_number
 from kvcourse.errors import shown
-from kvcourse.reservation.contiguous import check_request
-from kvcourse.reservation.errors import RequestError, RequestTooLong, ReservationError
-from kvcourse.reservation.split import PoolSplit
+from kvcourse.reservation.contiguous import check_request, grown, split_of
+from kvcourse.reservation.errors import RequestTooLong, ReservationError
+from kvcourse.reservation.split import Extent, PoolSplit
 
 
 class PagedPool:
@@ -35,25 +35,20 @@ class PagedPool:
         self.blocks.start(request_id, [0] * prompt)  # which tokens they are does not matter without sharing
         self.requests[request_id] = prompt + output
 
-    def append(self, request_id: Hashable) -> None:
-        """Store one more token. Every block_size-th one needs a block."""
-        if self.blocks.num_tokens(request_id) == self.requests[request_id]:
-            raise RequestError(
-                f"request {shown(request_id)} already has all of its {self.requests[request_id]} tokens."
-            )
-        self.blocks.append(request_id, 0)
+    def append(self, request_id: Hashable, count: int = 1) -> None:
+        """Store `count` more tokens. Every block_size-th one needs a block; without it none is stored."""
+        grown(request_id, self.blocks.num_tokens(request_id), count, self.requests[request_id])
+        self.blocks.append(request_id, [0] * count)
 
     def finish(self, request_id: Hashable) -> None:
         self.blocks.free(request_id)
         del self.requests[request_id]
 
+    def extent(self, request_id: Hashable) -> Extent:
+        """What the request holds. Its tokens need no memory until `held` of them are stored."""
+        stored = self.blocks.num_tokens(request_id)
+        held = blocks_for(stored, self.blocks.block_size) * self.blocks.block_size
+        return Extent(stored, min(self.requests[request_id], held), held, held)
+
     def split(self) -> PoolSplit:
-        tokens = reservation = internal = 0
-        for request_id, final in self.requests.items():
-            stored = self.blocks.num_tokens(request_id)
-            held = blocks_for(stored, self.blocks.block_size) * self.blocks.block_size
-            tokens += stored
-            reservation += min(final, held) - stored
-            internal += held - min(final, held)
-        held = self.blocks.pool.num_used * self.blocks.block_size
-        return PoolSplit(tokens, reservation, internal, self.num_slots - held)
+        return split_of(self)

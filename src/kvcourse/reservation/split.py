@@ -1,7 +1,7 @@
 """Where the slots of a KV pool are at one moment: five whole numbers that add up to the pool."""
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import NamedTuple
 
 
@@ -10,6 +10,15 @@ class Region(NamedTuple):
 
     start: int
     size: int
+
+
+class Extent(NamedTuple):
+    """Slots of one running request, each number a part of the next."""
+
+    stored: int  # have a token now
+    used: int  # have one in the end; a paged request may take more slots than it holds now
+    asked: int
+    held: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,11 @@ class PoolSplit:
     external: int = 0  # in nobody's region
     other: int = 0  # given beyond what was asked, because the allocator rounds up
 
+    @classmethod
+    def of(cls, num_slots: int, stored: int, used: int, asked: int, held: int) -> "PoolSplit":
+        """The split of a pool of `num_slots` from the sums over its requests' extents."""
+        return cls(stored, used - stored, asked - used, num_slots - held, held - asked)
+
     @property
     def total(self) -> int:
         return sum(astuple(self))
@@ -37,6 +51,10 @@ class PoolSplit:
 
     def __add__(self, more: "PoolSplit") -> "PoolSplit":
         return PoolSplit(*(a + b for a, b in zip(astuple(self), astuple(more), strict=True)))
+
+    def parts(self) -> dict[str, float]:
+        """Percent of the pool in each of the five parts."""
+        return {field.name: 100 * getattr(self, field.name) / self.total for field in fields(self)}
 
     def shares(self) -> dict[str, float]:
         """Percent of the pool, under the four headings of figure 2."""

@@ -1,43 +1,25 @@
 """Figure 2 of the PagedAttention paper, as far as it can be derived: orderings and bands, never a digit."""
 
-import math
-import random
-
 import pytest
 
-from kvcourse.reservation import (
-    ContiguousPool,
-    MaximumLength,
-    Oracle,
-    PagedPool,
-    PowerOfTwo,
-    RequestTooLong,
-    ReservationError,
-    saturate,
-)
+from kvcourse.reservation import ContiguousPool, Oracle, PagedPool, RequestTooLong
+from kvcourse.serving import PAPER_FIGURE_2, PAPER_SLOTS, SimulationError, paper_pools, simulate
+from kvcourse.workloads import SHAREGPT, Request, synthetic
 
-SLOTS = 12 * 2**30 // (800 * 2**10)  # 12 GiB of OPT-13B's 800 KiB a token
-POOLS = {
-    "max": lambda slots: ContiguousPool(slots, MaximumLength(2048)),
-    "pow2": lambda slots: ContiguousPool(slots, PowerOfTwo(2048)),
-    "oracle": lambda slots: ContiguousPool(slots, Oracle(2048)),
-    "paged": lambda slots: PagedPool(slots, 16),
-}
+SLOTS = PAPER_SLOTS
 
 
-def chats(seed, count):
-    """Log-normal lengths with means near those of the paper's ShareGPT sample."""
-    generator = random.Random(seed)
-
-    def length(mean, sigma):
-        return min(1024, max(1, round(generator.lognormvariate(math.log(mean), sigma))))
-
-    return [(length(90, 1.1), length(210, 1.0)) for _ in range(count)]
+def at_once(*lengths):
+    """Requests of (prompt, output) tokens that all wait from the start."""
+    return [Request(0.0, prompt, output) for prompt, output in lengths]
 
 
 @pytest.fixture(scope="module")
 def seen():
-    return {name: saturate(pool(SLOTS), chats(0, 5000), 600, warm_up=200) for name, pool in POOLS.items()}
+    return {
+        name: simulate(pool, synthetic(SHAREGPT, 5000, 0), steps=2000, warm_up=500)
+        for name, pool in paper_pools().items()
+    }
 
 
 def test_the_papers_pool_has_15728_slots():
@@ -70,15 +52,13 @@ def test_only_blocks_on_demand_run_out_midway(seen):
     assert seen["paged"].preempted > 0
 
 
-@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("name", PAPER_FIGURE_2)
 def test_every_request_finishes_and_all_memory_comes_back(name):
-    pool = POOLS[name](4096)
-    requests = chats(1, 60)
-    occupancy = saturate(pool, requests, 10**6)
+    pool = paper_pools(4096)[name]
+    occupancy = simulate(pool, synthetic(SHAREGPT, 60, 1))
     assert occupancy.finished == 60
     assert pool.requests == {}
     assert pool.split().external == 4096
-    assert occupancy.steps < 10**6
 
 
 def test_a_preempted_request_keeps_its_tokens_and_a_watermark_spares_it_the_next_times():
@@ -88,7 +68,7 @@ def test_a_preempted_request_keeps_its_tokens_and_a_watermark_spares_it_the_next
     and thrown out again at each step.
     """
     for watermark, preempted in ((0, 4), (1, 1)):
-        occupancy = saturate(PagedPool(12, 4, watermark), [(4, 4), (4, 4)], 100)
+        occupancy = simulate(PagedPool(12, 4, watermark), at_once((4, 4), (4, 4)))
         assert (occupancy.finished, occupancy.preempted) == (2, preempted)
         assert occupancy.steps == 4 + 4
 
@@ -103,32 +83,32 @@ def test_who_gives_way_comes_back_first_and_with_what_it_had_stored():
 
     pool = Noting(12, 4)
     pool.admitted = []
-    saturate(pool, [(3, 5), (3, 5), (1, 1), (1, 1)], 100)
+    simulate(pool, at_once((3, 5), (3, 5), (1, 1), (1, 1)))
     # Step 1 runs 0, 1 and 2. In step 2 request 3 takes the block of 2; 0 and 1 need one each, so 3 and 1
     # give way.
     assert pool.admitted[:5] == [(0, 3, 5), (1, 3, 5), (2, 1, 1), (3, 1, 1), (1, 4, 4)]
 
 
 def test_one_request_alone_stores_a_token_a_step():
-    occupancy = saturate(ContiguousPool(8, Oracle(8)), [(3, 5)], 100)
+    occupancy = simulate(ContiguousPool(8, Oracle(8)), at_once((3, 5)))
     assert (occupancy.steps, occupancy.running, occupancy.finished) == (5, 5, 1)
     assert occupancy.split.tokens == 4 + 5 + 6 + 7 + 8
     assert occupancy.split.reservation == 4 + 3 + 2 + 1 + 0
     assert occupancy.split.total == 5 * 8
 
 
-def test_a_request_that_never_fits_is_an_error():
-    for pool in POOLS.values():
-        with pytest.raises(RequestTooLong):
-            saturate(pool(4096), [(10, 10), (4000, 100)], 100)
+@pytest.mark.parametrize("name", PAPER_FIGURE_2)
+def test_a_request_that_never_fits_is_an_error(name):
+    with pytest.raises(RequestTooLong, match="request 1 has 4000 \\+ 100 tokens"):
+        simulate(paper_pools(4096, 4096)[name], at_once((10, 10), (4000, 100)))
 
 
 def test_a_run_has_a_number_of_steps():
     for steps in (0, -1, 1.5):
-        with pytest.raises(ReservationError, match="number of steps"):
-            saturate(PagedPool(8, 4), [(1, 1)], steps)
-    with pytest.raises(ReservationError, match="warm"):
-        saturate(PagedPool(8, 4), [(1, 1)], 10, warm_up=-1)
-    for requests in ([], [(1, 1)]):
-        with pytest.raises(ReservationError, match="ended within the 5 steps"):
-            saturate(PagedPool(8, 4), requests, 10, warm_up=5)
+        with pytest.raises(SimulationError, match="number of steps"):
+            simulate(PagedPool(8, 4), at_once((1, 1)), steps=steps)
+    with pytest.raises(SimulationError, match="warm"):
+        simulate(PagedPool(8, 4), at_once((1, 1)), steps=10, warm_up=-1)
+    for requests in ([], at_once((1, 1))):
+        with pytest.raises(SimulationError, match="ended within the 5 steps"):
+            simulate(PagedPool(8, 4), requests, steps=10, warm_up=5)
