@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from lint_model import GradedCell, bound_in, is_check, names_of
 
 QUIET = {
-    "passed", "that", "integer", "number", "tensor", "mask", "tokens", "text", "own_work",
+    "passed", "that", "integer", "integers", "number", "tensor", "mask", "tokens", "text", "own_work",
     "rows_fed", "raises",
 }  # fmt: skip
 NEVER = {"eval", "exec", "compile", "pickle", "marshal", "__import__", "globals", "locals", "get_ipython"}
@@ -122,7 +122,9 @@ def counts_before_it_loops(cell):
 @cell_rule
 def expects_before_it_calls(cell):
     """What is expected comes from the test alone, and stands in no argument and no assertion's text."""
-    for call in cell.calls("integer", "number", "tensor", "mask", "tokens", "text", "credit", "size"):
+    for call in cell.calls(
+        "integer", "integers", "number", "tensor", "mask", "tokens", "text", "credit", "size"
+    ):
         wants = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "want")]
         for want in wants:
             if cell.touches(want):
@@ -201,7 +203,7 @@ def raises_and_does_not(cell):
     ]
     if demands and not any(
         cell.touches(call.args[0])
-        for call in cell.calls(*QUIET - {"raises"}, "credit", "size", "record", "choices")
+        for call in cell.calls(*QUIET - {"raises"}, "credit", "size", "record", "choices", "items", "blocks")
         if call.args
     ):
         yield f"line {demands[0].lineno}: expected also a case that must not raise"

@@ -88,7 +88,16 @@ def names_mistakes(notebook):
             call
             for test in tests
             for call in test.calls(
-                "integer", "number", "credit", "size", "tensor", "text", "mask", "that", "rows_fed"
+                "integer",
+                "integers",
+                "number",
+                "credit",
+                "size",
+                "tensor",
+                "text",
+                "mask",
+                "that",
+                "rows_fed",
             )
             if call.func.attr in ("that", "rows_fed")
             or any(k.arg in ("quantity", "mistakes") for k in call.keywords)

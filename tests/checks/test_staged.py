@@ -445,3 +445,31 @@ def test_records():
     assert "the key 'b'" in message(check.record, {"a": 1, 2: 3}, ["a", "b"], "f()")
     for wrong in ([1, 2], Everything(a=1), None):
         assert "a dict with a, b" in message(check.record, wrong, ["a", "b"], "f()")
+
+
+def test_integers_name_a_mistake():
+    known = {"Swapped.": (2, 7)}
+    check.integers((7, 2), [7, 2], "f(3)", mistakes=known)
+    assert "likely:   Swapped." in message(check.integers, [2, 7], [7, 2], "f(3)", "slot", mistakes=known)
+    assert "slot 7 at index 0" in message(check.integers, [2, 7], [7, 2], "f(3)", "slot")
+    assert "likely:   Swapped." in message(check.integers, [2, 7], [7, 2, 1], "f(3)", mistakes=known)
+    assert "7" not in message(hidden.integers, [2, 7], [7, 2], "f()", mistakes=known)
+    for wrong in (None, 7, {7, 2}, Liar(), "72"):
+        assert "a list of numbers" in message(check.integers, wrong, [7, 2], "f(3)")
+
+
+def test_items_are_counted():
+    assert check.items((1, [2]), 2, "f()") == [1, [2]]
+    for wrong in (None, (1,), (1, 2, 3), Liar(), {1, 2}):
+        assert "a tuple of 2" in message(check.items, wrong, 2, "f()")
+
+
+def test_blocks_are_different_ones_of_those_allowed():
+    assert check.blocks([3, 1], 2, range(5), "allocate(2)") == [3, 1]
+    assert check.blocks([], 0, [], "table") == []
+    for wrong, part in (
+        (None, "None means"), (3, "a list of 2 blocks"), ([3], "got:      1"), ([3, 3], "block 3 twice"),
+        ([3, 5], "Handed out before."), ([3, "1"], "whole numbers"), ([3, -1], "block -1"),
+        ([3, True], "whole numbers"), (Liar(), "a list of 2 blocks"),
+    ):  # fmt: skip
+        assert part in message(check.blocks, wrong, 2, range(5), "allocate(2)", "Handed out before.")
