@@ -8,6 +8,7 @@ from typing import Any
 
 from kvcourse.errors import UserError
 from kvcourse.units import both
+from kvcourse.widgets import allocator as _allocator
 from kvcourse.widgets import block_table as _block_table
 from kvcourse.widgets import cache_work as _cache_work
 from kvcourse.widgets import kv_calc as _kv_calc
@@ -235,3 +236,19 @@ def block_table(
         f"{manager.table(sequence).slot(position)}. Appending, forking and freeing need JavaScript.</p>"
     )
     return widget("block_table", state, fallback)
+
+
+def allocator(policy: str = "max", step: int = 12):
+    """Return the playground: a small pool that one of four policies hands out, after `step` steps."""
+    state = _allocator.state(policy, step)
+    runs = {name: _allocator.outcome(name) for name in _allocator.POLICIES}
+    told = "; ".join(
+        f"{_allocator.POLICIES[name].lower()}, {run.shares()['tokens']:.1f} % of the slots hold a token, "
+        f"{run.batch:.1f} requests run at once, {run.finished} finish"
+        for name, run in runs.items()
+    )
+    fallback = (
+        f"<p>A pool of {_allocator.SLOTS} slots, over {_allocator.STEPS} steps: {told}. "
+        "Seeing the slots, and adding requests, needs JavaScript.</p>"
+    )
+    return widget("allocator", state, fallback)

@@ -3,7 +3,7 @@
 import anywidget
 import traitlets
 
-from kvcourse.widgets import block_table, cache_work, kv_calc
+from kvcourse.widgets import allocator, block_table, cache_work, kv_calc
 from kvcourse.widgets.host import HERE
 
 
@@ -57,4 +57,21 @@ class BlockTable(anywidget.AnyWidget):
     position = traitlets.Int(0, min=0).tag(sync=True)
 
 
-CLASSES = {"quiz": Quiz, "cache_work": CacheWork, "kv_calc": KvCalc, "block_table": BlockTable}
+class Allocator(anywidget.AnyWidget):
+    """A pool under four policies; `requests` are [prompt, output], `added` [step, prompt, output]."""
+
+    _esm = HERE / "allocator.js"
+    _css = _css("allocator")
+    policy = traitlets.Enum(tuple(allocator.POLICIES), "max").tag(sync=True)
+    step = traitlets.Int(1, min=1, max=allocator.STEPS).tag(sync=True)
+    requests = traitlets.List().tag(sync=True)
+    added = traitlets.List().tag(sync=True)
+
+
+CLASSES = {
+    "quiz": Quiz,
+    "cache_work": CacheWork,
+    "kv_calc": KvCalc,
+    "allocator": Allocator,
+    "block_table": BlockTable,
+}
