@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvcourse.blocks import OutOfBlocks, SequenceError
+from kvcourse.blocks import OutOfBlocks
 from kvcourse.errors import UserError
 from kvcourse.reservation import (
     ContiguousPool,
@@ -166,7 +166,7 @@ def test_a_paged_request_holds_the_blocks_its_tokens_need():
         pool.append("a")
     pool.finish("a")
     assert pool.split() == PoolSplit(external=35)
-    with pytest.raises(SequenceError):
+    with pytest.raises(RequestError, match="no request 'a'"):
         pool.finish("a")
 
 
@@ -197,7 +197,7 @@ def test_a_paged_pool_wastes_less_than_a_block_a_request(num_slots, block_size, 
         assert split.total == num_slots
         assert min(split.tokens, split.reservation, split.internal, split.external, split.other) >= 0
         assert split.reservation + split.internal <= (block_size - 1) * len(pool.requests)
-        free = pool.blocks.pool.num_free * block_size
+        free = pool.blocks.num_free * block_size
         assert split.external == free + num_slots % block_size
 
 

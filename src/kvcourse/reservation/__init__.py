@@ -10,12 +10,12 @@ from kvcourse.reservation.errors import OutOfSlots, RequestError, RequestTooLong
 from kvcourse.reservation.paged import PagedPool
 from kvcourse.reservation.policies import MaximumLength, Oracle, PowerOfTwo, next_power_of_two
 from kvcourse.reservation.slabs import SlabAllocator
-from kvcourse.reservation.split import Extent, PoolSplit, Region, can_fit, external_fragmentation
+from kvcourse.reservation.split import Holding, PoolSplit, Region, can_fit, external_fragmentation
 
 __all__ = [
     "BuddyAllocator",
     "ContiguousPool",
-    "Extent",
+    "Holding",
     "MaximumLength",
     "Oracle",
     "OutOfSlots",

@@ -1,54 +1,78 @@
 """The paged pool in the terms of the contiguous ones: same requests, same split, blocks on demand."""
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 
-from kvcourse.blocks import BlockManager, blocks_for
+from kvcourse.blocks import BlockPool, BlockTable, OutOfBlocks, blocks_for
 from kvcourse.blocks.errors import whole_number
 from kvcourse.errors import shown
-from kvcourse.reservation.contiguous import check_request, grown, split_of
 from kvcourse.reservation.errors import RequestTooLong, ReservationError
-from kvcourse.reservation.split import Extent, PoolSplit
+from kvcourse.reservation.pool import Pool, grown
+from kvcourse.reservation.split import Holding
 
 
-class PagedPool:
+@dataclass(slots=True)
+class Paged:
+    """A running request: where its tokens are stored, and how many it will have in the end."""
+
+    table: BlockTable
+    final: int
+
+
+class PagedPool(Pool):
     """`num_slots // block_size` blocks. A request holds those its tokens need, the last one part empty.
 
-    The end of the pool, too small for a block, counts as external. Blocks that run out raise OutOfBlocks.
+    The end of the pool, too small for a block, counts as external. `watermark_blocks` stay free when a
+    request is admitted beside running ones, as room for those to grow.
     """
 
+    requests: dict[Hashable, Paged]
+
     def __init__(self, num_slots: int, block_size: int = 16, watermark_blocks: int = 0):
-        self.num_slots = whole_number(num_slots, "the number of slots", error=ReservationError)
-        block_size = whole_number(block_size, "the block size", 1, self.num_slots, error=ReservationError)
-        self.blocks = BlockManager(
-            self.num_slots // block_size, block_size, prefix_caching=False, watermark_blocks=watermark_blocks
+        super().__init__(num_slots)
+        self.block_size = whole_number(
+            block_size, "the block size", 1, self.num_slots, error=ReservationError
         )
-        self.requests: dict[Hashable, int] = {}  # tokens each will have in the end
+        self.blocks = BlockPool(self.num_slots // self.block_size)
+        self.watermark_blocks = whole_number(
+            watermark_blocks, "the watermark", 0, self.blocks.num_usable, error=ReservationError
+        )
 
     def admit(self, request_id: Hashable, prompt: int, output: int) -> None:
-        """Take blocks for `prompt` tokens; `output` more will follow, one by one."""
-        check_request(self.requests, request_id, prompt, output)
-        most = self.blocks.pool.num_usable * self.blocks.block_size
+        """Take blocks for `prompt` tokens; `output` more will follow.
+
+        Errors: RequestTooLong if it can never fit, OutOfBlocks if its prompt does not fit now, RequestError
+        for an id in use.
+        """
+        self._check_new(request_id, prompt, output)
+        most = self.blocks.num_usable * self.block_size
         if prompt + output > most:
             raise RequestTooLong(
                 f"request {shown(request_id)} has {prompt} + {output} tokens; the blocks hold {most}."
             )
-        self.blocks.start(request_id, [0] * prompt)  # which tokens they are does not matter without sharing
-        self.requests[request_id] = prompt + output
+        table = BlockTable(self.block_size)
+        self._extend(table, request_id, prompt, self.watermark_blocks if self.requests else 0)
+        self.requests[request_id] = Paged(table, prompt + output)
 
     def append(self, request_id: Hashable, count: int = 1) -> None:
-        """Store `count` more tokens. Every block_size-th one needs a block; without it none is stored."""
-        grown(request_id, self.blocks.num_tokens(request_id), count, self.requests[request_id])
-        self.blocks.append(request_id, [0] * count)
+        """Store `count` more tokens, or none of them. Every block_size-th needs a block: OutOfBlocks."""
+        request = self._get(request_id)
+        stored = grown(request_id, request.table.num_tokens, count, request.final)
+        self._extend(request.table, request_id, stored)
 
     def finish(self, request_id: Hashable) -> None:
-        self.blocks.free(request_id)
+        self.blocks.free(reversed(self._get(request_id).table.block_ids))  # as the block manager does
         del self.requests[request_id]
 
-    def extent(self, request_id: Hashable) -> Extent:
-        """What the request holds. Its tokens need no memory until `held` of them are stored."""
-        stored = self.blocks.num_tokens(request_id)
-        held = blocks_for(stored, self.blocks.block_size) * self.blocks.block_size
-        return Extent(stored, min(self.requests[request_id], held), held, held)
+    def holding(self, request_id: Hashable) -> Holding:
+        request = self._get(request_id)
+        held = len(request.table.block_ids) * self.block_size
+        return Holding(request.table.num_tokens, min(request.final, held), held, held)
 
-    def split(self) -> PoolSplit:
-        return split_of(self)
+    def _extend(self, table: BlockTable, request_id: Hashable, num_tokens: int, spare: int = 0) -> None:
+        missing = blocks_for(num_tokens, self.block_size) - len(table.block_ids)
+        if missing:
+            if missing + spare > self.blocks.num_free:
+                raise OutOfBlocks(f"request {shown(request_id)}", missing, self.blocks.num_free, spare)
+            table.block_ids += self.blocks.allocate(missing)
+        table.num_tokens = num_tokens

@@ -12,7 +12,7 @@ class Region(NamedTuple):
     size: int
 
 
-class Extent(NamedTuple):
+class Holding(NamedTuple):
     """Slots of one running request, each number a part of the next."""
 
     stored: int  # have a token now
@@ -38,7 +38,7 @@ class PoolSplit:
 
     @classmethod
     def of(cls, num_slots: int, stored: int, used: int, asked: int, held: int) -> "PoolSplit":
-        """The split of a pool of `num_slots` from the sums over its requests' extents."""
+        """The split of a pool of `num_slots` from the sums over its requests' holdings."""
         return cls(stored, used - stored, asked - used, num_slots - held, held - asked)
 
     @property

@@ -1,4 +1,4 @@
-"""Figures 2 and 13 of Kwon et al. (PagedAttention, SOSP 2023): the pools compared, and what is printed there."""
+"""Figures 2 and 13 of Kwon et al. (PagedAttention, SOSP 2023): the pools compared, and what is printed."""
 
 from kvcourse.reservation import ContiguousPool, MaximumLength, Oracle, PagedPool, PowerOfTwo
 

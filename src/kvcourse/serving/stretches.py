@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from kvcourse.blocks import OutOfBlocks
-from kvcourse.reservation import ContiguousPool, Extent, OutOfSlots, PagedPool
+from kvcourse.reservation import ContiguousPool, Holding, OutOfSlots, PagedPool
 from kvcourse.serving.queue import Queue, Queued
 from kvcourse.workloads import Request
 
@@ -46,7 +46,7 @@ class Stretch(NamedTuple):
 @dataclass(slots=True)
 class _Running:
     request: Queued
-    extent: Extent  # `stored` in it as of `since`, the rest as of now
+    holding: Holding  # `stored` in it as of `since`, the rest as of now
     since: int  # step
     final: int  # tokens in the end
 
@@ -123,12 +123,14 @@ class _Server:
             queue.pop()
             if head.is_new:
                 delays.append(step - head.arrival)
-            extent = pool.extent(head.number)
-            self.running[self.admissions] = running = _Running(head, extent, step, head.stored + head.to_come)
+            holding = pool.holding(head.number)
+            self.running[self.admissions] = running = _Running(
+                head, holding, step, head.stored + head.to_come
+            )
             self.stored += head.stored
-            self.used += extent.used
-            self.asked += extent.asked
-            self.held += extent.held
+            self.used += holding.used
+            self.asked += holding.asked
+            self.held += holding.held
             self._expect(self.admissions, running)
             self.admissions += 1
         return False
@@ -145,18 +147,18 @@ class _Server:
                     self._preempt(self.running.popitem()[1])
                     preempted += 1
                 else:
-                    before, running.extent = running.extent, self.pool.extent(running.request.number)
+                    before, running.holding = running.holding, self.pool.holding(running.request.number)
                     running.since = self.step + 1
-                    self.used += running.extent.used - before.used
-                    self.asked += running.extent.asked - before.asked
-                    self.held += running.extent.held - before.held
+                    self.used += running.holding.used - before.used
+                    self.asked += running.holding.asked - before.asked
+                    self.held += running.holding.held - before.held
                     self._expect(one, running)
                     break
         return preempted
 
     def _preempt(self, running: _Running) -> None:
         """It has not stored a token in this step yet: older requests come first."""
-        stored = running.extent.stored + self.step - running.since
+        stored = running.holding.stored + self.step - running.since
         self._forget(running, stored)
         request = running.request
         self.queue.put_back(
@@ -166,17 +168,17 @@ class _Server:
     def _forget(self, running: _Running, stored: int) -> None:
         self.pool.finish(running.request.number)
         self.stored -= stored
-        self.used -= running.extent.used
-        self.asked -= running.extent.asked
-        self.held -= running.extent.held
+        self.used -= running.holding.used
+        self.asked -= running.holding.asked
+        self.held -= running.holding.held
 
     def _expect(self, one: int, running: _Running) -> None:
         """Note when the request's slots are full, or when it ends if that is earlier."""
-        extent = running.extent
-        if running.final <= extent.held:
-            heappush(self.events, (running.since + running.final - extent.stored, ENDS, one))
+        holding = running.holding
+        if running.final <= holding.held:
+            heappush(self.events, (running.since + running.final - holding.stored, ENDS, one))
         else:
-            heappush(self.events, (running.since + extent.held - extent.stored, NEEDS_A_BLOCK, one))
+            heappush(self.events, (running.since + holding.held - holding.stored, NEEDS_A_BLOCK, one))
 
     def _due(self, kind: int) -> Iterator[int]:
         """Numbers of admission of the running requests with such an event now, the oldest first."""
