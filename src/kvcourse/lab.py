@@ -173,12 +173,12 @@ def disorder(cache: PagedCache, seed: int = 0) -> PagedCache:
 
     Whatever relied on neighboring blocks, or on cleared memory, would show.
     """
-    free = cache.manager.pool.free_list
-    blocks = free.pop_front(len(free))
+    pool = cache.manager.pool
+    blocks = pool.allocate(pool.num_free)
     random.Random(seed).shuffle(blocks)
-    free.push_back(blocks)
-    for pool in (cache.keys, cache.values):
-        pool.fill_(torch.nan)
+    pool.free(blocks)
+    for stored in (cache.keys, cache.values):
+        stored.fill_(torch.nan)
     return cache
 
 
