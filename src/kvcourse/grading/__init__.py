@@ -1,6 +1,6 @@
 """The grader: each submission's code runs in one process, the tests in another, the gradebook in a third.
 
-    parent (course_run, record)        tests, gradebook; never runs or unpickles anything of a student
+    parent (course_run, recording)     tests, gradebook; never runs or unpickles anything of a student
       |  cells and outcomes
     zygote                             imports once, forks for each submission, never receives a cell
       |- checker process               runs the test cells; asks the student process for values

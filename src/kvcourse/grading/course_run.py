@@ -12,39 +12,30 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nbformat.v4 import writes  # without validation: the structure is the instructor's
-
 from kvcourse.checks.seed import class_seed
-from kvcourse.course.files import CourseError, digest, write_atomic
+from kvcourse.course.files import digest
 from kvcourse.grading import sandbox
 from kvcourse.grading.assignment import Assignment, Course, read_assignment, register
-from kvcourse.grading.autograded import build_notebook
-from kvcourse.grading.feedback import render
 from kvcourse.grading.gradebook import open_gradebook
-from kvcourse.grading.hand_ins import check_name, find_students, timestamp
+from kvcourse.grading.hand_ins import check_name, find_students
 from kvcourse.grading.launcher import Zygote
 from kvcourse.grading.manifest import Manifest
-from kvcourse.grading.outcome import CellOutcome, fault_problem, score
 from kvcourse.grading.plan import Plan, imported_modules, make_plan
 from kvcourse.grading.record import Recorder
+from kvcourse.grading.recording import Writer
 from kvcourse.grading.report import Problem, SubmissionReport, write_report
-from kvcourse.grading.runner import Job, Usage, run
-from kvcourse.grading.storage import (
-    concerns_all,
-    folder_digest,
-    merged_files,
-    only_one,
-    package_digest,
-    put_in_place,
-    removed_on_error,
-    storage_explained,
-)
+from kvcourse.grading.runner import Job, Usage
+from kvcourse.grading.storage import concerns_all, folder_digest, merged_files, only_one, storage_explained
 from kvcourse.grading.submission import NotGradable, Submission, read_submission
+from kvcourse.grading.transport import Terms, pack_job, unpack_result
+from kvcourse.grading.workers import LocalWorkers, WorkerLost
+
+POLL_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +49,7 @@ class Settings:
     total_seconds: float = 300.0
     students: tuple[str, ...] = ()
     seed: str | None = None  # the class's seed; None looks for it as hidden tests do
+    scheduler: str | None = None  # a Dask scheduler's address; None runs the cells on this machine
 
 
 @dataclass
@@ -69,6 +61,7 @@ class Summary:
     submissions: list[SubmissionReport] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     run_seconds: float = 0.0  # from the first submission that runs to the last, starting the zygote left out
+    machines: list[str] = field(default_factory=list)  # of the workers, where there are more than this one
 
     @property
     def needs_person(self) -> bool:
@@ -85,6 +78,7 @@ class Waiting:
     submission: Submission
     master: Any
     plan: Plan
+    job: Job
 
 
 Progress = Callable[[str, int, int], None]
@@ -116,9 +110,10 @@ def grade_assignment(
         finally:
             gradebook.close()
         where = course.state / f"{name}.report.json"
-        write_report(
-            where, name, summary.level, summary.submissions, isolation=sandbox.statement(summary.level)
-        )
+        isolation = {"isolation": sandbox.statement(summary.level)}
+        if settings.scheduler:
+            isolation = {"workers": summary.machines}
+        write_report(where, name, summary.level, summary.submissions, **isolation)
         return summary
 
 
@@ -129,10 +124,14 @@ class GradingRun:
         self, course: Course, assignment: Assignment, settings: Settings, recorder: Recorder
     ) -> None:
         self.course, self.assignment, self.settings, self.recorder = course, assignment, settings, recorder
+        self.writer = Writer(course, assignment, recorder)
+        cpu = int(settings.total_seconds) + 60
+        modules = tuple(imported_modules(assignment.master))
+        self.terms = Terms(settings.level, modules, cpu, str(course.root))
         self.seed = settings.seed or _seed(course.root)
         self.manifest = Manifest(course.state / f"{assignment.name}.manifest.jsonl")
         limits = (settings.level, settings.cell_seconds, settings.total_seconds)
-        known = (assignment.fingerprint(), self.seed, package_digest(), limits)
+        known = (assignment.fingerprint(), self.seed, self.terms.package, limits)
         self.known = hashlib.sha256(repr(known).encode()).hexdigest()
         self.summary = Summary(assignment.name, settings.level)
         self._reports: dict[str, SubmissionReport] = {}
@@ -159,11 +158,12 @@ class GradingRun:
             else:
                 new[student] = inputs
         if new:
-            if zygote is None:
-                with self._zygote() as running:
-                    self._run(new, finish, running, stop=running.close)
-            else:
-                self._run(new, finish, zygote, stop=lambda: None)
+            workers = self._workers(zygote)
+            self.summary.machines = workers.described()
+            try:
+                self._run(new, finish, workers)
+            finally:
+                workers.close()
         self.summary.submissions = [self._reports[student] for student in students]
         return self.summary
 
@@ -207,7 +207,7 @@ class GradingRun:
             plan = make_plan(master, submission.cells)
         except NotGradable as reason:
             return self._not_graded(student, inputs, reason)
-        return Waiting(student, inputs, submission, master, plan)
+        return Waiting(student, inputs, submission, master, plan, self._job(submission, plan))
 
     def _not_graded(self, student: str, inputs: str, reason: NotGradable) -> SubmissionReport:
         report = SubmissionReport(student, "not-graded", problems=[Problem(reason.code, str(reason))])
@@ -218,39 +218,32 @@ class GradingRun:
 
     # ---- the run ---------------------------------------------------------------------------------
 
-    def _zygote(self) -> Zygote:
-        modules = imported_modules(self.assignment.master)
-        cpu = int(self.settings.total_seconds) + 60
-        return Zygote(self.settings.level, modules, secret=self.course.root, cpu=cpu)
+    def _workers(self, zygote: Zygote | None) -> Any:
+        if self.settings.scheduler:
+            from kvcourse.grading.dask_workers import DaskWorkers
 
-    def _run(self, new: dict[str, str], finish: Finish, zygote: Zygote, stop: Callable[[], None]) -> None:
-        if zygote.level != self.settings.level:
-            raise CourseError(f"expected processes at level {self.settings.level}, got {zygote.level}.")
+            return DaskWorkers(self.terms, self.settings.scheduler)
+        return LocalWorkers(self.terms, self.settings.workers, zygote)
+
+    def _run(self, new: dict[str, str], finish: Finish, workers: Any) -> None:
         began = time.monotonic()
-        with ThreadPoolExecutor(self.settings.workers) as pool:
-            slots = list(range(self.settings.workers))
-            running: dict[Future, tuple[Waiting, int]] = {}
-            queue = iter(new)
-            try:
-                while True:
-                    while slots and (student := next(queue, None)) is not None:
-                        waiting = self._shielded(student, lambda: self._prepare(student, new[student]))
-                        if isinstance(waiting, SubmissionReport):
-                            finish(student, waiting)
-                            continue
-                        slot = slots.pop()
-                        running[pool.submit(run, zygote, self._job(waiting), slot)] = (waiting, slot)
-                    if not running:
-                        break
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        waiting, slot = running.pop(future)
-                        slots.append(slot)
-                        finish(
-                            waiting.student, self._shielded(waiting.student, self._recording(waiting, future))
-                        )
-            except BaseException:
-                stop()  # lets the workers end
-                raise
+        running: dict[Future, Waiting] = {}
+        queue = iter(new)
+        while True:
+            while len(running) < workers.capacity and (student := next(queue, None)) is not None:
+                waiting = self._shielded(student, lambda: self._prepare(student, new[student]))
+                if isinstance(waiting, SubmissionReport):
+                    finish(student, waiting)
+                else:
+                    running[workers.submit(pack_job(waiting.job, self.terms))] = waiting
+            if not running:
+                break
+            done = wait(running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED).done
+            workers.check()
+            for future in done:
+                waiting = running.pop(future)
+                record = functools.partial(self._record, waiting, workers, future)
+                finish(waiting.student, self._shielded(waiting.student, record))
         self.summary.run_seconds = time.monotonic() - began
 
     def _shielded(self, student: str, step: Callable[[], Any]) -> Any:
@@ -265,118 +258,32 @@ class GradingRun:
             )
             return SubmissionReport(student, "not-graded", problems=[Problem("grader-error", said[:500])])
 
-    def _recording(self, waiting: Waiting, future: Future) -> Callable[[], SubmissionReport]:
-        def recording() -> SubmissionReport:
-            outcomes, usage = future.result()
-            self._add_usage(usage)
-            return self._record(waiting, outcomes)
-
-        return recording
-
-    def _job(self, waiting: Waiting) -> Job:
-        return Job(
-            waiting.plan.jobs(),
-            waiting.plan.exports,
-            merged_files(waiting.submission.files, self.assignment.files),
-            self.seed,
-            self.settings.cell_seconds,
-            self.settings.total_seconds,
-        )
-
-    def _add_usage(self, usage: Usage) -> None:
+    def _record(self, waiting: Waiting, workers: Any, future: Future) -> SubmissionReport:
+        try:
+            outcomes, usage = unpack_result(workers.result(future), waiting.job, self.terms)
+        except WorkerLost as lost:  # not noted as graded: the next run takes it up again
+            problem = Problem("worker-lost", f"{lost}; it was not graded. Grade again.")
+            return SubmissionReport(waiting.student, "not-graded", problems=[problem])
         total = self.summary.usage
         total.student += usage.student
         total.checker += usage.checker
         total.memory = max(total.memory, usage.memory)
-
-    # ---- after the run ---------------------------------------------------------------------------
-
-    def _record(self, waiting: Waiting, outcomes: list[CellOutcome]) -> SubmissionReport:
-        """Record one submission: files under other names, then the gradebook, then the files in place."""
-        student, name = waiting.student, self.assignment.name
-        report = SubmissionReport(student, "graded")
-        report.problems += [*waiting.submission.problems, *waiting.plan.problems]
-        scores = self._scores(waiting.master, outcomes, report.problems)
-        by_key = {outcome.key: outcome for outcome in outcomes}
-        notebook = build_notebook(waiting.master, waiting.plan, by_key)
-        when = timestamp(self.course.folder("submitted") / student / name, report.problems)
-        place = self.course.folder("autograded") / student / name
-        new = place.with_name(f".{name}.new")
-        if waiting.master is not self.assignment.master:
-            self._fit_old_version(notebook, scores, waiting.submission.version, report.problems)
-        with removed_on_error(new):
-            recorded: dict[str, Any] = {}
-
-            def write_files() -> None:
-                recorded["grades"] = self.recorder.grades()
-                self._write_autograded(new, notebook, waiting.submission)
-
-            totals = self.recorder.record(student, notebook, scores, when, before_commit=write_files)
-        report.points, report.worth, report.waits = totals
-        put_in_place(new, place)
-        self._write_feedback(student, notebook, recorded["grades"])
-        self.manifest.add(student, waiting.inputs, report)
-        self._recorded.add(student)
+        report = self.writer.write(
+            waiting.student, waiting.submission, waiting.master, waiting.plan, outcomes
+        )
+        self.manifest.add(waiting.student, waiting.inputs, report)
+        self._recorded.add(waiting.student)
         return report
 
-    def _scores(self, master: Any, outcomes: list[CellOutcome], problems: list[Problem]) -> dict[str, float]:
-        worth = {
-            cell.metadata.nbgrader["grade_id"]: float(cell.metadata.nbgrader["points"])
-            for cell in master.cells
-            if cell.metadata.get("nbgrader", {}).get("grade")
-        }
-        scores: dict[str, float] = {}
-        for outcome in outcomes:
-            found = [fault_problem(outcome)]
-            if outcome.kind == "test":
-                scores[outcome.key], problem = score(outcome, worth.get(outcome.key, 0.0))
-                found.append(problem)
-            elif outcome.problem:
-                found.append(
-                    Problem(
-                        "setup-cell",
-                        f"locked cell {outcome.key} fails in the test process: {outcome.problem}",
-                        outcome.key,
-                    )
-                )
-            problems += [problem for problem in found if problem is not None]
-        return scores
-
-    def _fit_old_version(self, notebook: Any, scores: dict, version: Any, problems: list[Problem]) -> None:
-        """Keep of an older version what the gradebook has cells for; say what it lacks."""
-        graded = self.recorder.gradebook.graded_cells
-        lacking = sorted(
-            set(graded) - {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells}
+    def _job(self, submission: Submission, plan: Plan) -> Job:
+        return Job(
+            plan.jobs(),
+            plan.exports,
+            merged_files(submission.files, self.assignment.files),
+            self.seed,
+            self.settings.cell_seconds,
+            self.settings.total_seconds,
         )
-        for cell in notebook.cells:
-            meta = cell.metadata.get("nbgrader", {})
-            name = meta.get("grade_id")
-            if meta.get("grade") and (name not in graded or graded[name].max_score != float(meta["points"])):
-                lacking.append(name)
-                scores.pop(name, None)
-            if name not in self.recorder.gradebook.source_cells:
-                cell.metadata.pop("nbgrader", None)
-        note = f"; cells that differ from the present version: {', '.join(lacking)}" if lacking else ""
-        problems.append(
-            Problem("old-version", f"graded against version {version}{note}.", needs_person=bool(lacking))
-        )
-
-    def _write_autograded(self, folder: Path, notebook: Any, submission: Submission) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        files = merged_files(submission.files, self.assignment.files)
-        files[f"{self.assignment.name}.ipynb"] = (writes(notebook) + "\n").encode()
-        for name, data in files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-            path.chmod(0o444)
-
-    def _write_feedback(self, student: str, notebook: Any, grades: dict) -> None:
-        page = render(notebook, self.assignment.name, grades)
-        path = (
-            self.course.folder("feedback") / student / self.assignment.name / f"{self.assignment.name}.html"
-        )
-        write_atomic(path, page.encode())
 
 
 def _seed(root: Path) -> str:

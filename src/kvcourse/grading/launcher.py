@@ -31,7 +31,9 @@ class GraderError(RuntimeError):
 class Zygote:
     """A fork server for one assignment. Start it from the main thread; `ask` may be called from several."""
 
-    def __init__(self, level: str, modules: list[str], secret: Path | None = None, cpu: int = 900) -> None:
+    def __init__(
+        self, level: str, modules: list[str], secret: Path | str | None = None, cpu: int = 900
+    ) -> None:
         """Start at a level, with `modules` imported. `secret` must not lie in what the processes may read."""
         if level == "hardened":
             lacking = sandbox.missing()
@@ -130,7 +132,7 @@ def _clean_environment() -> dict[str, str]:
     return {"PATH": os.defpath, "LANG": "C.UTF-8", "HF_HUB_OFFLINE": "1", **threads, **kept}
 
 
-def _refuse_shown(secret: Path | None) -> None:
+def _refuse_shown(secret: Path | str | None) -> None:
     for path in sandbox.interpreter_paths() if secret else ():
         if Path(os.path.realpath(secret)).is_relative_to(os.path.realpath(path)):
             raise IsolationError(

@@ -26,7 +26,6 @@ class CellOutcome:
         default_factory=list
     )  # for each output, whether a hidden line of the test made it
     passed: bool = False
-    ran: bool = False
     value: str | None = None
     shown: bool = True
     hint: str = ""
@@ -35,9 +34,15 @@ class CellOutcome:
     problem: str = ""
 
 
+def as_message(outcome: CellOutcome) -> dict[str, Any]:
+    """An outcome as `read_outcome` reads it."""
+    message = {name: value for name, value in vars(outcome).items() if name not in ("key", "fault_kind")}
+    return {**message, "kind": outcome.fault_kind or None}
+
+
 def read_outcome(key: str, kind: str, message: dict[str, Any]) -> CellOutcome:
     """A checker's message about a cell, each part checked: the checker has read bytes of a stranger's."""
-    outcome = CellOutcome(key, kind, ran=True)
+    outcome = CellOutcome(key, kind)
     room = Room()
     outputs, hidden = message.get("outputs"), message.get("hidden")
     if isinstance(outputs, list) and isinstance(hidden, list) and len(outputs) == len(hidden):

@@ -4,6 +4,7 @@ gradebook.
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from nbgrader import utils
@@ -71,6 +72,17 @@ class SavePenalty(WithOneGradebook, AssignLatePenalties):
         return nb, resources
 
 
+@dataclass(frozen=True)
+class Standing:
+    """A submission in the gradebook: graded cell -> points, maximum, whether a person is awaited; comments
+    by cell; the penalty for being late.
+    """
+
+    grades: dict[str, tuple[float, float, bool]]
+    comments: dict[str, str]
+    penalty: float = 0.0
+
+
 class Recorder:
     """Writes submissions of one assignment into one open gradebook."""
 
@@ -83,6 +95,7 @@ class Recorder:
         ]
         self._check = CheckCellMetadata(config=config, log=QUIET)
         self._checked = False
+        self._penalty = 0.0
 
     def record(
         self,
@@ -118,6 +131,8 @@ class Recorder:
                 self._checked = True
             for step in self._steps:
                 nb, resources = step.preprocess(nb, resources)
+            notebook = next(entry for entry in row.notebooks if entry.name == self.notebook)
+            self._penalty = float(notebook.late_submission_penalty or 0.0)
             before_commit()
             return self._totals()
 
@@ -131,21 +146,33 @@ class Recorder:
         points = worth = 0.0
         waits = False
         for name, grade in self.gradebook._grades.items():
-            score = grade.auto_score if grade.manual_score is None else grade.manual_score
-            points += (score or 0.0) + (grade.extra_credit or 0.0)
+            points += points_of(grade)
             worth += self.gradebook.graded_cells[name].max_score
-            waits |= bool(grade.needs_manual_grade)
+            waits |= _waits(grade)
         return points, worth, waits
 
-    def grades(self) -> dict[str, tuple[float, float, bool]]:
-        """Of the submission recorded last: graded cell -> points, maximum, and whether a person is
-        awaited.
-        """
-        return {
-            name: (
-                (grade.auto_score if grade.manual_score is None else grade.manual_score) or 0.0,
-                self.gradebook.graded_cells[name].max_score,
-                bool(grade.needs_manual_grade),
-            )
-            for name, grade in self.gradebook._grades.items()
-        }
+    def standing(self) -> Standing:
+        """Of the submission recorded last: what its feedback says."""
+        return Standing(
+            {
+                name: (points_of(grade), self.gradebook.graded_cells[name].max_score, _waits(grade))
+                for name, grade in self.gradebook._grades.items()
+            },
+            {name: comment_of(comment) for name, comment in self.gradebook._comments.items()},
+            self._penalty,
+        )
+
+
+def points_of(grade: Any) -> float:
+    """A cell's points: a person's before the machine's, and extra credit."""
+    score = grade.auto_score if grade.manual_score is None else grade.manual_score
+    return (score or 0.0) + (grade.extra_credit or 0.0)
+
+
+def comment_of(comment: Any) -> str:
+    """A cell's comment: a person's before the machine's (the row's own `comment` lags behind both)."""
+    return comment.manual_comment or comment.auto_comment or ""
+
+
+def _waits(grade: Any) -> bool:
+    return bool(grade.needs_manual_grade)
