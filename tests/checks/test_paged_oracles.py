@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from kvcourse.caches.paged_attention import Partial, finish, merge
 from kvcourse.checks import check, hidden
-from kvcourse.checks.paged_oracles import check_part, paged_case, part
+from kvcourse.checks.paged_oracles import check_part, paged_case, part, write_mistakes, written
 from kvcourse.checks.staged import CheckFailed
 
 
@@ -72,3 +72,14 @@ def test_wrong_parts_are_named():
     with pytest.raises(CheckFailed) as caught:
         check_part(hidden, a, scores, values, "merge(a, b)", [a, b])
     assert "0." not in str(caught.value)
+
+
+def test_written_is_an_index_copy_into_the_flat_pool():
+    generator = torch.Generator().manual_seed(4)
+    pool = torch.randn(5, 4, 2, 3, generator=generator)
+    rows, other = torch.randn(2, 6, 2, 3, generator=generator)
+    slots = [7, 3, 19, 0, 12, 6]
+    want = pool.flatten(0, 1).index_copy(0, torch.tensor(slots), rows).view_as(pool)
+    assert torch.equal(written(pool, rows, slots), want)
+    for hint, wrong in write_mistakes(pool, rows, other, slots).items():
+        assert not torch.equal(wrong, want), hint

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvcourse.blocks import BlockTable, blocks_for, last_block_tokens
-from kvcourse.checks.paging import LentPool, filled, locate_mistakes, places, slot_mistakes
+from kvcourse.blocks import BlockManager, BlockTable, blocks_for, last_block_tokens
+from kvcourse.checks.paging import Ledger, LentPool, filled, locate_mistakes, places, slot_mistakes
 
 
 @given(tokens=st.integers(0, 60), block_size=st.integers(1, 9))
@@ -39,3 +39,31 @@ def test_lent_pool_hands_out_in_order_and_takes_back_once():
     with pytest.raises(MemoryError, match="no block of this pool is free"):
         pool.allocate()
     assert pool.held == [3, 5, 8]
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["fork", "append", "append", "append", "free"]), st.integers(0, 99)),
+    max_size=60,
+)
+
+
+@given(block_size=st.integers(1, 5), tokens=st.integers(1, 12), steps=steps)
+def test_ledger_agrees_with_the_block_manager(block_size, tokens, steps):
+    manager, ledger = BlockManager(400, block_size, prefix_caching=False), Ledger(block_size)
+    manager.start("0", range(tokens))
+    ledger.start("0", tokens, manager.table("0").block_ids)
+    for number, (kind, pick) in enumerate(steps):
+        if not ledger.tables:
+            break
+        name = sorted(ledger.tables)[pick % len(ledger.tables)]
+        if kind == "fork":
+            manager.fork(name, f"s{number}")
+            ledger.fork(name, f"s{number}")
+        elif kind == "free":
+            manager.free(name)
+            ledger.free(name)
+        else:
+            copies = [[copy.source, copy.target] for copy in manager.append(name, 1)]
+            assert ledger.append(name, manager.table(name).block_ids[-1]) == (copies[0] if copies else [])
+        assert len(ledger.blocks()) == manager.pool.num_used
+        assert ledger.tables == {name: manager.table(name).block_ids for name in manager.sequences}

@@ -473,3 +473,10 @@ def test_blocks_are_different_ones_of_those_allowed():
         ([3, True], "whole numbers"), (Liar(), "a list of 2 blocks"),
     ):  # fmt: skip
         assert part in message(check.blocks, wrong, 2, range(5), "allocate(2)", "Handed out before.")
+
+
+def test_a_mistake_that_gives_nan_is_recognized():
+    nan, one = torch.full((2,), torch.nan), torch.ones(2)
+    assert "likely:   0 x nan." in message(check.tensor, nan, one, "f()", mistakes={"0 x nan.": nan})
+    part = torch.tensor([torch.nan, 1.0])
+    assert "0 x nan." not in message(check.tensor, part, one, "f()", mistakes={"0 x nan.": nan})

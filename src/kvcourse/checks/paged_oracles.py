@@ -149,7 +149,13 @@ def part(scores: Any, values: Any) -> Part:
 
 
 def check_part(
-    checks: Checks, got: Any, scores: Any, values: Any, case: str, pieces: Sequence[Part] = ()
+    checks: Checks,
+    got: Any,
+    scores: Any,
+    values: Any,
+    case: str,
+    pieces: Sequence[Part] = (),
+    atol: float = 1e-4,
 ) -> None:
     """`got`, a learner's (m, l, o), says the same as `part(scores, values)`, whatever m it is told with.
 
@@ -168,10 +174,10 @@ def check_part(
     checks.that(bool(sure), case, "m must be finite and l above 0 where there are keys: nan, inf or 0 came.")
     known = _output_mistakes(pieces)
     checks.tensor(
-        items[2] / items[1][:, None], o / total[:, None], f"{case}: o / l", 1e-4, "(H, D)", mistakes=known
+        items[2] / items[1][:, None], o / total[:, None], f"{case}: o / l", atol, "(H, D)", mistakes=known
     )
     sizes = {"m and l are those of one part alone.": pieces[0][0] + pieces[0][1].log()} if pieces else {}
-    tolerance = 1e-4 * max(1.0, float(m.abs().max()))
+    tolerance = 1e-4 + 5e-7 * float(m.abs().max())  # a few float32 steps at the size of m
     checks.tensor(
         items[0] + items[1].log(), m + total.log(), f"{case}: m + log(l)", tolerance, "(H,)", mistakes=sizes
     )
@@ -203,4 +209,35 @@ def _output_mistakes(pieces: Sequence[Part]) -> dict[str, Any]:
             sum(p[2] for p in full) / sum(p[1] * (p[0] - m).exp() for p in full)[:, None]
         ),
         "That is the output of one part. Where is the other?": full[0][2] / full[0][1][:, None],
+    }
+
+
+# ---- writing into a pool -------------------------------------------------------------------------
+
+
+def written(pool: Any, rows: Any, slots: Sequence[int]) -> Any:
+    """A pool `(num_blocks, block_size, H_kv, D)` after `rows` `(T_new, H_kv, D)` went to these slots."""
+    after = pool.clone()
+    where = places(range(len(pool)), pool.shape[1])
+    for row, slot in zip(rows, slots, strict=True):
+        after[where[slot]] = row
+    return after
+
+
+def write_mistakes(pool: Any, rows: Any, other_rows: Any, slots: Sequence[int]) -> dict[str, Any]:
+    """What known mistakes leave in one of the two pools; `other_rows` belong into the other one."""
+    count = len(pool) * pool.shape[1]
+    in_a_row = [(slots[0] + step) % count for step in range(len(slots))] if slots else []
+    return {
+        "The pool is as it was. It must be changed in place: a new tensor is lost.": pool,
+        "Keys and values have changed places, or one of them is written to both.": (
+            written(pool, other_rows, slots)
+        ),
+        "The rows lie one behind the other from the first slot on. Each has a slot of its own.": (
+            written(pool, rows, in_a_row)
+        ),
+        "The rows are written in the order of the slots. Row i belongs to slots[i].": (
+            written(pool, rows, sorted(slots))
+        ),
+        "The slots that are not named have lost what they held.": written(pool.clone().zero_(), rows, slots),
     }

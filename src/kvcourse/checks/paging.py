@@ -104,3 +104,41 @@ def slot_mistakes(table: Sequence[int], block_size: int, start: int, stop: int) 
             block * block_size + offset for block, offset in places(sorted(table), block_size)
         ][start:stop],
     }  # fmt: skip
+
+
+class Ledger:
+    """Who has which block, by name: what forks and appends must lead to. Keeps no count.
+
+    Tables of names, as `tables`; the blocks come from a pool elsewhere.
+    """
+
+    def __init__(self, block_size: int) -> None:
+        self.tables: dict[str, list[int]] = {}
+        self._size = block_size
+        self._tokens: dict[str, int] = {}
+
+    def start(self, name: str, tokens: int, blocks: Sequence[int]) -> None:
+        """A sequence that has these blocks."""
+        self.tables[name], self._tokens[name] = list(blocks), tokens
+
+    def fork(self, parent: str, child: str) -> None:
+        self.start(child, self._tokens[parent], self.tables[parent])
+
+    def append(self, name: str, next_block: int) -> list[int]:
+        """The copy that one more token needs, [old, new] or []; `next_block` is the one a pool would give."""
+        table, others = self.tables[name], [t for owner, t in self.tables.items() if owner != name]
+        room = len(table) * self._size - self._tokens[name]
+        self._tokens[name] += 1
+        if room == 0:
+            table.append(next_block)
+        elif any(table[-1] in other for other in others):
+            old, table[-1] = table[-1], next_block
+            return [old, next_block]
+        return []
+
+    def free(self, name: str) -> None:
+        del self.tables[name], self._tokens[name]
+
+    def blocks(self) -> set[int]:
+        """The blocks that are in a table: all others are free."""
+        return {block for table in self.tables.values() for block in table}

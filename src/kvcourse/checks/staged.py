@@ -307,7 +307,7 @@ class Checks:
         off = _off(got, want, atol, where)
         if bool(off.any()):
             known = (mistakes or {}).items()
-            hints = [hint for hint, wrong in known if not bool(_off(got, wrong, 10 * atol, where).any())]
+            hints = [hint for hint, wrong in known if _same(got, wrong, 10 * atol, where)]
             first = tuple(int(index) for index in off.nonzero()[0])
             number, right = got[first].item(), want[first].item()
             found = f"{describe(number)} at {list(first)}, the first of {int(off.sum())} places that differ"
@@ -420,6 +420,11 @@ def _side(number: float, want: float) -> str:
     return (
         "The value is not a number." if number != number else "Too large." if number > want else "Too small."
     )
+
+
+def _same(got: Any, wrong: Any, atol: float, where: Any) -> bool:
+    """Whether `got` is what a mistake gives, nan for nan."""
+    return not bool((_off(got, wrong, atol, where) & ~((got != got) & (wrong != wrong))).any())
 
 
 def _off(got: Any, want: Any, atol: float, where: Any) -> Any:
