@@ -19,6 +19,8 @@ COMMANDS = {
     "diagnose": ("kvcourse.commands.diagnose", "which known mistake gives somebody's figure for a cache"),
     "model": ("kvcourse.commands.model", "fetch the course's model, verify it, say where it lies"),
     "grade": ("kvcourse.commands.grade", "grade what was handed in: scores, notebooks, feedback, a report"),
+    "feedback": ("kvcourse.commands.feedback", "write feedback again, with people's scores and comments"),
+    "export": ("kvcourse.commands.export", "scores as CSV, for a learning platform or a spreadsheet"),
     "doctor": ("kvcourse.commands.doctor", "the isolation this machine gives to graded code"),
     "hand-in": ("kvcourse.course.hand_in", "check your work on an assignment and zip it"),
 }

@@ -15,77 +15,16 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from class_of import files, hand_in, rows
 
-from kvcourse.course.authoring import released_notebook
-from kvcourse.course.bank import filled_in, read_bank
-from kvcourse.course.files import CONFIG, CourseError
-from kvcourse.course.source import notebook_bytes, read_source
+from kvcourse.course.files import CourseError
 from kvcourse.errors import UserError
 from kvcourse.grading import course_run
-from kvcourse.grading.assignment import open_course, read_assignment, register
+from kvcourse.grading.assignment import open_course
 from kvcourse.grading.course_run import Settings, grade_assignment
-from kvcourse.grading.gradebook import GradebookError, open_gradebook
+from kvcourse.grading.gradebook import GradebookError
 
-ROOT = Path(__file__).resolve().parents[2]
-FIXTURES = ROOT / "tests" / "course" / "fixtures"
-ROWS = """
-    select student.id, base_cell.name, grade.auto_score, grade.manual_score, grade.needs_manual_grade
-    from grade join submitted_notebook on submitted_notebook.id = grade.notebook_id
-    join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id
-    join student on student.id = submitted_assignment.student_id join base_cell on base_cell.id = grade.cell_id
-    order by 1, 2"""
 COMMENTS = "select count(*), count(auto_comment) from comment"
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory):
-    """The tiny assignment's source, release, and reference answers."""
-    root = tmp_path_factory.mktemp("tiny")
-    shutil.copy(ROOT / CONFIG, root)
-    shutil.copytree(FIXTURES / "tiny", root / "solutions" / "tiny")
-    source = read_source(root / "solutions" / "tiny" / "tiny.md")
-    bank = read_bank(FIXTURES / "answers" / "tiny", source)
-    answers = {k: v for listed in bank.answers.values() for k, v in listed[0].sources.items()}
-    release = released_notebook(root, "tiny")
-    course = open_course(root)
-    open_gradebook(course.url).close()
-    register(course, read_assignment(course, "tiny"))
-    return root, release, answers
-
-
-@pytest.fixture
-def course(tmp_path, tiny):
-    """A course folder in which nobody handed anything in, with a gradebook that knows the assignment."""
-    shutil.copytree(tiny[0], tmp_path / "course", ignore=shutil.ignore_patterns("build", "*.ipynb"))
-    return tmp_path / "course"
-
-
-@pytest.fixture
-def grade(zygote, level):
-    """Grade a course folder, with the processes that run already."""
-
-    def grade(course, **more):
-        return grade_assignment(open_course(course), "tiny", Settings(level, **more), zygote=zygote)
-
-    return grade
-
-
-def hand_in(course: Path, tiny, student: str, **changes: str) -> Path:
-    """A submission with the reference answers, but for `changes` (`q1`: source; `wrong` for none right)."""
-    place = course / "submitted" / student / "tiny"
-    place.mkdir(parents=True, exist_ok=True)
-    answers = {} if changes.pop("untouched", None) else {**tiny[2], **changes}
-    (place / "tiny.ipynb").write_bytes(notebook_bytes(filled_in(tiny[1], answers)))
-    return place / "tiny.ipynb"
-
-
-def rows(course: Path, query: str = ROWS):
-    with sqlite3.connect(course / "gradebook.db") as database:
-        return database.execute(query).fetchall()
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def test_a_class_is_graded_recorded_and_answered(course, tiny, grade):

@@ -135,9 +135,7 @@ class GradingRun:
         self.known = hashlib.sha256(repr(known).encode()).hexdigest()
         self.summary = Summary(assignment.name, settings.level)
         self._reports: dict[str, SubmissionReport] = {}
-        self._recorded = {
-            row.student_id for row in recorder.gradebook.assignment_submissions(assignment.name)
-        }
+        self._recorded = recorder.students()
 
     def grade(self, students: list[str], progress: Progress, zygote: Zygote | None = None) -> Summary:
         """Grade the students' submissions; report on all of them."""

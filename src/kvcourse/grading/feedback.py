@@ -53,7 +53,7 @@ def render(
     """The page of an autograded notebook. `grades`: graded cell -> points, maximum, whether a person is
     awaited.
     """
-    points = sum(entry[0] for entry in grades.values()) - penalty
+    points = max(0.0, sum(entry[0] for entry in grades.values()) - penalty)
     worth = sum(entry[1] for entry in grades.values())
     waits = any(entry[2] for entry in grades.values())
     body = [f"<h1>{html.escape(title)}</h1>", f"<p><strong>{points:g} of {worth:g} points</strong>"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbgrader import utils
+from nbgrader.api import Assignment, SubmittedAssignment
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
@@ -141,6 +142,13 @@ class Recorder:
         more = {"timestamp": timestamp} if timestamp is not None else {}
         with explained(self.url), self.gradebook.submission(self.assignment, self.notebook, student, **more):
             return self._totals()
+
+    def students(self) -> set[str]:
+        """Who has a submission of the assignment in the gradebook."""
+        query = self.gradebook.db.query(SubmittedAssignment.student_id)
+        found = query.join(Assignment).filter(Assignment.name == self.assignment)
+        with explained(self.url):
+            return {student for (student,) in found}
 
     def _totals(self) -> tuple[float, float, bool]:
         points = worth = 0.0

@@ -1,0 +1,42 @@
+"""`kvcourse export`: scores as CSV for a learning platform or a spreadsheet."""
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("assignment", nargs="*", help="which ones (default: all with submissions)")
+    parser.add_argument("-o", "--output", type=Path, metavar="CSV", help="where to write (default: stdout)")
+    parser.add_argument(
+        "--root", type=Path, help="the course's folder (default: the one you are in, or above)"
+    )
+    parser.add_argument(
+        "--student", action="append", default=[], metavar="NAME", help="only this one (repeatable)"
+    )
+    parser.add_argument("--db", metavar="URL", help="the gradebook, where it is not the settings' one")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kvcourse.course.files import CourseError, find_root, write_atomic
+    from kvcourse.grading.assignment import open_course
+    from kvcourse.grading.scores_csv import scores_csv
+    from kvcourse.grading.standings import known_assignments, reading
+
+    course = open_course(find_root(args.root), args.db)
+    with reading(course) as gradebook:
+        names = known_assignments(gradebook, args.assignment)
+        text, waiting = scores_csv(gradebook, names, tuple(args.student))
+    if args.output is None:
+        sys.stdout.write(text)
+    else:
+        try:
+            write_atomic(args.output, text.encode())
+        except OSError as error:
+            raise CourseError(
+                f"{args.output} cannot be written ({error.strerror}); nothing changed."
+            ) from None
+        print(f"{args.output}: {text.count(chr(10)) - 1} rows")
+    if waiting:
+        print(f"{waiting} submissions have written answers that wait for a person.", file=sys.stderr)
+    return 0
