@@ -231,6 +231,64 @@ INPUTS |= {
     "concurrency": [{"pool_tokens": 83_488, "max_model_len": 32_768}],
 }
 INPUTS["score_pairs"] = INPUTS["rows_projected"]
+LENGTHS = [5, 8, 3, 13]
+ARRIVALS = [7, 16, 9, 30, 4, 8]
+INPUTS |= {
+    "blocks_for": [{"tokens": n, "block_size": b} for n, b in ((8, 4), (9, 4), (30, 16), (3, 1), (0, 5))],
+    "last_block_tokens": [{"tokens": n, "block_size": b} for n, b in ((8, 4), (9, 4), (3, 5), (0, 4))],
+    "unused_slots": [{"lengths": LENGTHS, "block_size": b} for b in (1, 4, 16)] + [
+        {"lengths": [], "block_size": 4}
+    ],
+    "usage_gap": [{"lengths": LENGTHS, "block_size": 4, "num_blocks": 20}],
+    "num_free": [{"num_blocks": 6, "held": h} for h in (0, 2, 3)],
+    "table_entries": [{"lengths": LENGTHS, "block_size": b} for b in (4, 8)],
+    "waste_share": [{"lengths": LENGTHS, "block_size": b} for b in (4, 8)],
+    "chosen_block_size": [
+        {"waste": {64: 0.2, 8: 0.01, 16: 0.05, 32: 0.1}, "most": m} for m in (0.06, 0.05, 0.09)
+    ],
+    "admitted": [
+        {"lengths": ARRIVALS, "num_blocks": n, "block_size": 4, "watermark_blocks": w}
+        for n in range(6, 26) for w in (0, 1, 3)
+    ],
+}  # fmt: skip
+INPUTS |= {
+    "request_tokens": [{"reserved": 2048, "prompt": 7, "generated": 4, "final": 15}],
+    "slots_asked": [
+        {"policy": p, "prompt": n, "output": m, "max_tokens": 2048}
+        for p in ("max", "pow2", "oracle") for n, m in ((100, 40), (101, 64), (1500, 540))
+    ],
+    "pool_slots": [{"pool_gib": 12, "kib_per_token": 800}, {"pool_gib": 10.5, "kib_per_token": 900}],
+    "slab_requests": [
+        {"pool_gib": g, "kib_per_token": 800, "max_tokens": n}
+        for g, n in ((12, 2048), (11.9, 2040), (40, 17))
+    ],
+    "external_fragmentation": [
+        {"largest": m, "total": n, "count": c} for m, n, c in ((4, 9, 3), (70, 100, 4), (0, 0, 0))
+    ],
+    "rounded": [{"size": n} for n in (3, 4, 9)],
+    "buddy_start": [{"start": n, "size": 4} for n in (8, 12)],
+    "split_tokens": [
+        {"num_slots": 2000, "region": r, "asked": 519, "final": 300, "stored": 9} for r in (1024, 800)
+    ],
+    "run_share": [
+        {"right": 26.0, "early": 13.0, "late": 19.0, "kept": 27.9, "overtaking": 26.5, "single": 21.7,
+         "cut": 25.0, "slots": 5.2, "fraction": 0.26, "summed": 130.0, "allowed": 1.3}
+    ],
+    "waste_percent": [
+        {"num_slots": 43, "tokens": t, "held": h} for t, h in ((55, 56), (20, 30), (40, 41))
+    ],
+    "requests_at_once": [{"pool_slots": p, "slots_each": e} for p, e in ((100, 30), (110, 30), (20, 30))],
+    "tokens_per_second": [
+        {"weight_bytes": 25 * 10**9, "kv_bytes": 360_000_000, "batch": b, "bytes_per_second": 1.555e12}
+        for b in (1, 7, 30)
+    ],
+}  # fmt: skip
+for one, others in {
+    "request_tokens": ("request_reservation", "request_internal"),
+    "slab_requests": ("slots_left", "left_percent"),
+    "split_tokens": ("split_reservation", "split_internal", "split_external", "split_other"),
+}.items():
+    INPUTS |= dict.fromkeys(others, INPUTS[one])
 CASES = [(quantity, inputs) for quantity in quantities() for inputs in INPUTS[quantity]]
 
 

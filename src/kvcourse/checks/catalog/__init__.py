@@ -5,14 +5,17 @@ issues and tutorials, and from the assignments' answer banks.
 """
 
 from kvcourse.checks.catalog.budget import CONCURRENCY, EQUAL, EXCEED, FACTOR, POOL, RATIO, STEP, WEIGHTS
+from kvcourse.checks.catalog.contiguous import ALL as CONTIGUOUS
 from kvcourse.checks.catalog.flops import CROSSOVER, FLOPS, matmul_params
 from kvcourse.checks.catalog.generation import CHAT, LENGTH, PAIRS, ROWS
 from kvcourse.checks.catalog.kinds import Quantity, Slip, Way
 from kvcourse.checks.catalog.memory import BYTES, SIZE
+from kvcourse.checks.catalog.paging import ALL as PAGING
 
 _ALL = (
     ROWS, PAIRS, LENGTH, CHAT, FLOPS, CROSSOVER,
     BYTES, WEIGHTS, EXCEED, RATIO, STEP, EQUAL, POOL, CONCURRENCY, FACTOR, SIZE,
+    *CONTIGUOUS, *PAGING,
 )  # fmt: skip
 QUANTITIES = {known.name: known for known in _ALL}
 
