@@ -30,7 +30,7 @@ class Queue:
     """
 
     def __init__(self, requests: Iterable[Request], step_seconds: float):
-        if not 0 < step_seconds < math.inf:
+        if not isinstance(step_seconds, int | float) or not 0 < step_seconds < math.inf:
             raise SimulationError(f"a step must take more than 0 seconds; got {shown(step_seconds)}.")
         self._requests = enumerate(requests)
         self._step_seconds = step_seconds
@@ -53,14 +53,21 @@ class Queue:
         self._put_back.append(request)
 
     def _arrival(self) -> Queued | None:
-        number, request = next(self._requests, (0, None))
-        if request is None:
+        numbered = next(self._requests, None)
+        if numbered is None:
             return None
-        arrival, prompt, output = request
-        if not self._latest <= arrival < math.inf:
+        number, request = numbered
+        try:
+            arrival, prompt, output = request
+            in_order = self._latest <= arrival < math.inf
+        except (TypeError, ValueError):
             raise SimulationError(
-                f"requests come in order of arrival, none before 0 s: "
-                f"request {number} comes at {shown(arrival)} s, after {self._latest:g} s."
+                f"a request is (arrival in seconds, prompt, output); request {number} is {shown(request)}."
+            ) from None
+        if not in_order:
+            raise SimulationError(
+                f"requests come in order of arrival, none before 0 s: request {number} comes at "
+                f"{shown(arrival)} s, after {self._latest:g} s."
             )
         self._latest = arrival
         return Queued(number, prompt, output, math.ceil(arrival / self._step_seconds))

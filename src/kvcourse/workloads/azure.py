@@ -33,11 +33,10 @@ def read_azure_trace(path: str | os.PathLike) -> list[Request]:
     TraceError for a file that is absent or no such trace, and for the first row that is malformed.
     """
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
             return _requests(csv.reader(file), path)
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise TraceError(f"cannot read the trace {path}: {reason}.") from None
+    except OSError as problem:
+        raise TraceError(f"cannot read the trace {path}: {problem.strerror}.") from None
 
 
 def _requests(rows, path: str | os.PathLike) -> list[Request]:

@@ -20,6 +20,10 @@ class WorkloadError(UserError):
     """Lengths or a rate of arrivals that make no workload."""
 
 
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
 @dataclass(frozen=True)
 class Lengths:
     """Log-normal lengths in tokens, rounded, and cut to 1..cut by moving what lies outside to the ends.
@@ -37,11 +41,11 @@ class Lengths:
         whole_number(self.cut, "the longest prompt or output", 2, error=WorkloadError)
         for name in ("prompt", "output"):
             mean, sigma = getattr(self, f"{name}_mean"), getattr(self, f"{name}_sigma")
-            if not 1 < mean < self.cut:
+            if not is_number(mean) or not 1 < mean < self.cut:
                 raise WorkloadError(
                     f"a mean {name} must lie between 1 and {self.cut} tokens; got {shown(mean)}."
                 )
-            if not 0 < sigma <= 5:
+            if not is_number(sigma) or not 0 < sigma <= 5:
                 raise WorkloadError(f"the sigma of the {name}s must lie between 0 and 5; got {shown(sigma)}.")
 
     def prompts(self, count: int, generator: random.Random) -> list[int]:

@@ -4,7 +4,7 @@ import random
 
 from kvcourse.blocks.errors import whole_number
 from kvcourse.errors import shown
-from kvcourse.workloads.lengths import Lengths, WorkloadError
+from kvcourse.workloads.lengths import Lengths, WorkloadError, is_number
 from kvcourse.workloads.request import Request
 
 
@@ -26,7 +26,7 @@ def poisson_arrivals(rate: float, count: int, seed: int) -> list[float]:
 
     The gaps between them are exponential with mean 1 / rate.
     """
-    if not 0 < rate < float("inf"):
+    if not is_number(rate) or not 0 < rate < float("inf"):
         raise WorkloadError(f"a rate of arrivals must be above 0 requests a second; got {shown(rate)}.")
     generator, now, times = random.Random(f"arrivals {seed}"), 0.0, []
     for _ in range(count):
