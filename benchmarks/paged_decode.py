@@ -36,10 +36,10 @@ def fill(cache, tokens: int) -> None:
 
 def paged(batch: int, tokens: int, num_blocks: int, attention: str) -> PagedCache:
     cache = PagedCache(SMOLLM2, num_blocks, BLOCK, batch, prefix_caching=False, attention=attention)
-    free = cache.manager.pool.free_list
-    order = free.pop_front(len(free))
+    pool = cache.manager.pool
+    order = pool.allocate(pool.num_free)
     random.Random(0).shuffle(order)
-    free.push_back(order)
+    pool.free(order)
     fill(cache, tokens)
     return cache
 

@@ -1,3 +1,7 @@
+"""The pool, and any order of its operations against two plain lists that are searched."""
+
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,21 +11,23 @@ from kvcourse.blocks import BlockError, BlockPool, DoubleFree, OutOfBlocks
 
 
 def state(pool):
-    return list(pool.ref_counts), list(pool.free_list), pool.num_free
+    return list(pool.ref_counts), list(pool._empty), list(pool._cached)
 
 
 def test_blocks_go_out_in_order_and_those_without_content_come_back_first():
     pool = BlockPool(6)
     assert pool.allocate(3) == [0, 1, 2]
-    pool.free([2, 1, 0])
-    assert list(pool.free_list) == [2, 1, 0, 3, 4, 5]
+    pool.free([0, 1, 2])
+    assert pool.free_list == [2, 1, 0, 3, 4, 5], "the last one first"
+    assert pool.allocate() == [2] and pool.allocate(2) == [1, 0]
 
 
 def test_cached_blocks_are_reused_last_and_the_others_first():
     pool = BlockPool(6)
     pool.allocate(4)
-    pool.free([3, 2, 1, 0], cached={0, 1})
-    assert list(pool.free_list) == [3, 2, 4, 5, 1, 0]
+    pool.free([0, 1, 2, 3], cached={0, 1})
+    assert pool.free_list == [3, 2, 4, 5, 1, 0]
+    assert pool.allocate(5) == [3, 2, 4, 5, 1]
 
 
 def test_a_block_is_free_when_its_last_reference_goes():
@@ -36,9 +42,22 @@ def test_a_block_is_free_when_its_last_reference_goes():
 
 def test_sharing_a_free_block_takes_it_out_of_the_middle():
     pool = BlockPool(5)
+    pool.free(pool.allocate(5), cached=range(5))
     pool.share([2])
-    assert list(pool.free_list) == [0, 1, 3, 4]
+    assert pool.free_list == [4, 3, 1, 0]
     assert pool.ref_counts[2] == 1
+    pool.share([1, 1])
+    assert pool.ref_counts[1] == 2 and pool.num_used == 2
+
+
+def test_a_free_block_that_holds_nothing_cannot_be_shared():
+    pool = BlockPool(5)
+    pool.free(pool.allocate(2), cached={0})
+    for blocks in ([3], [0, 1], [0, 0, 4]):
+        before = state(pool)
+        with pytest.raises(BlockError, match=f"block {blocks[-1]}: it is free and holds nothing"):
+            pool.share(blocks)
+        assert state(pool) == before
 
 
 def test_the_null_block_is_never_handed_out():
@@ -125,36 +144,69 @@ def test_what_is_no_block_id_is_refused(blocks):
 @pytest.mark.parametrize("blocks", [[-1], [0, 4], [0, 1, 99]])
 def test_sharing_outside_the_pool_shares_nothing(blocks):
     pool = BlockPool(4)
+    pool.allocate(2)
     before = state(pool)
     with pytest.raises(BlockError, match=f"block {blocks[-1]}:"):
         pool.share(blocks)
     assert state(pool) == before
 
 
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["allocate", "share", "free"]), st.integers(0, 6))))
-def test_references_and_free_blocks_always_add_up(operations):
-    pool = BlockPool(6, null_block=3)
-    references = dict.fromkeys((0, 1, 2, 4, 5), 0)
-    for name, number in operations:
+BLOCKS = st.lists(st.integers(-2, 7), max_size=4)
+operation = st.one_of(
+    st.tuples(st.just("allocate"), st.integers(-1, 7)),
+    st.tuples(st.just("share"), BLOCKS),
+    st.tuples(st.just("free"), BLOCKS, st.none() | st.frozensets(st.integers(0, 5))),
+    st.tuples(st.just("free all"), st.frozensets(st.integers(0, 5))),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(operation, max_size=30), st.sampled_from([None, 0, 3]))
+def test_any_order_of_operations_is_that_of_plain_lists(operations, null_block):
+    pool = BlockPool(6, null_block)
+    empty, kept = [block for block in range(6) if block != null_block], []  # the next one to go out first
+    references = Counter()
+    for name, *args in operations:
         before = state(pool)
-        try:
-            if name == "allocate":
-                for block in pool.allocate(number):
-                    assert references[block] == 0, f"block {block} was handed out while held"
-                    references[block] = 1
-            elif name == "share":
-                pool.share([number])
-                references[number] += 1
-            else:
-                pool.free([number])
-                references[number] -= 1
-        except BlockError:
-            assert state(pool) == before
-        assert all(count >= 0 for count in references.values())
-        assert sorted(pool.free_list) == [block for block, count in references.items() if count == 0]
-        assert pool.num_free + pool.num_used == 5
-        assert {block: pool.ref_counts[block] for block in references} == references
+        if name == "allocate":
+            (count,) = args
+            if not 0 < count <= len(empty) + len(kept):
+                with pytest.raises(BlockError if count < 1 else OutOfBlocks):
+                    pool.allocate(count)
+                assert state(pool) == before
+                continue
+            order = empty + kept
+            assert pool.allocate(count) == order[:count]
+            empty, kept = empty[count:], kept[max(0, count - len(empty)) :]
+            references.update(order[:count])
+        elif name == "share":
+            (blocks,) = args
+            if not all(references[block] or block in kept for block in blocks):
+                with pytest.raises(BlockError, match="cannot share block"):
+                    pool.share(blocks)
+                assert state(pool) == before
+                continue
+            pool.share(blocks)
+            references.update(blocks)
+            kept = [block for block in kept if block not in blocks]
+        else:
+            blocks, cached = args if name == "free" else (sorted(references.elements()), *args)
+            left = references.copy()
+            left.subtract(blocks)
+            if min(left.values(), default=0) < 0:
+                with pytest.raises(DoubleFree, match="cannot free block"):
+                    pool.free(blocks, cached or ())
+                assert state(pool) == before
+                continue
+            pool.free(blocks, cached or ())
+            gone = {block: place for place, block in enumerate(blocks) if left[block] == 0}
+            last_first = sorted(gone, key=gone.get, reverse=True)
+            empty = [block for block in last_first if block not in (cached or ())] + empty
+            kept += [block for block in last_first if block in (cached or ())]
+            references = left
+        assert pool.free_list == empty + kept
+        assert pool.num_free == len(empty + kept) and pool.num_free + pool.num_used == pool.num_usable
+        assert pool.ref_counts == [references[block] for block in range(6)]
 
 
 class Awkward:

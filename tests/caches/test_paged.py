@@ -26,10 +26,10 @@ def paged(num_blocks=16, block_size=4, batch=1, shuffled=True, garbage=math.nan,
     cache = PagedCache(CONFIG, num_blocks, block_size, batch, **options)
     cache.keys.fill_(garbage), cache.values.fill_(garbage)
     if shuffled:
-        free = cache.manager.pool.free_list
-        order = free.pop_front(len(free))
+        pool = cache.manager.pool
+        order = pool.allocate(pool.num_free)
         random.Random(0).shuffle(order)
-        free.push_back(order)
+        pool.free(order)
     return cache
 
 

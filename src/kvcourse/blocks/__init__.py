@@ -8,7 +8,6 @@ from kvcourse.blocks.errors import (
     SequenceTooLong,
     TableError,
 )
-from kvcourse.blocks.free_list import FreeList
 from kvcourse.blocks.invariants import check
 from kvcourse.blocks.keys import block_key, block_keys, encode, root_key
 from kvcourse.blocks.manager import BlockCopy, BlockManager, Counters
@@ -24,7 +23,6 @@ __all__ = [
     "BlockTable",
     "Counters",
     "DoubleFree",
-    "FreeList",
     "OutOfBlocks",
     "PrefixIndex",
     "SequenceError",

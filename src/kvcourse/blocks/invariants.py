@@ -21,12 +21,8 @@ def check(manager: BlockManager) -> None:
             f"block {block} is in {holders[block]} tables, with reference count {pool.ref_counts[block]}",
         )
 
-    free = list(pool.free_list)
+    free = pool.free_list
     _must(len(free) == len(set(free)), f"the free list holds a block twice: {free}")
-    _must(
-        len(free) == len(pool.free_list),
-        f"the free list holds {len(free)} blocks and counts {len(pool.free_list)}",
-    )
     _must(
         sorted(free) == [block for block in usable if pool.ref_counts[block] == 0],
         f"free blocks {sorted(free)} are not those that nobody holds",
@@ -39,6 +35,8 @@ def check(manager: BlockManager) -> None:
     for seq_id in sequences:
         _check_keys(manager, seq_id)
     index = manager.index
+    lost = [block for block in pool._empty if block in index]
+    _must(not lost, f"blocks {lost} can be found, and are reused before blocks that cannot")
     by_key = {block: key for key, blocks in index._blocks_of.items() for block in blocks}
     _must(index._key_of == by_key, "the prefix index lists other blocks by key than by block")
 

@@ -139,15 +139,15 @@ class BlockManager:
             num_tokens, f"the tokens to keep of {shown(seq_id)}", 0, len(sequence.tokens)
         )
         kept = blocks_for(num_tokens, self.block_size)
-        self.pool.free(reversed(sequence.block_ids[kept:]), cached=self.index)
+        self.pool.free(sequence.block_ids[kept:], cached=self.index)
         del sequence.block_ids[kept:]
         del sequence.keys[num_tokens // self.block_size :]
         del sequence.tokens[num_tokens:]
 
     def free(self, seq_id: Hashable) -> None:
-        """End a sequence. Its last block goes back first: prefixes, the part most shared, live longest."""
+        """End a sequence. Its full blocks can still be found until others need them, its last ones first."""
         sequence = self._get(seq_id)
-        self.pool.free(reversed(sequence.block_ids), cached=self.index)
+        self.pool.free(sequence.block_ids, cached=self.index)
         del self._sequences[seq_id]
 
     # ---- questions

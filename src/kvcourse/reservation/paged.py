@@ -61,7 +61,7 @@ class PagedPool(Pool):
         self._extend(request.table, request_id, stored)
 
     def finish(self, request_id: Hashable) -> None:
-        self.blocks.free(reversed(self._get(request_id).table.block_ids))  # as the block manager does
+        self.blocks.free(self._get(request_id).table.block_ids)
         del self.requests[request_id]
 
     def holding(self, request_id: Hashable) -> Holding:
