@@ -1,6 +1,10 @@
 """A small class of the tiny assignment: hand-ins, and what was made of them."""
 
+import shutil
 import sqlite3
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 from kvcourse.course.bank import filled_in
@@ -13,6 +17,7 @@ ROWS = """
     join student on student.id = submitted_assignment.student_id
     join base_cell on base_cell.id = grade.cell_id
     order by 1, 2"""
+COMMENTS = "select count(*), count(auto_comment) from comment"
 
 
 def hand_in(course: Path, tiny, student: str, **changes: str) -> Path:
@@ -31,3 +36,35 @@ def rows(course: Path, query: str = ROWS):
 
 def files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def killed_run(course: Path, level: str, lines: int, pause: float, *more: str) -> bool:
+    """Start a run; kill it, with no warning, `pause` seconds after so many submissions were noted as graded.
+
+    Return whether it was still running.
+    """
+    command = [sys.executable, "-m", "kvcourse.cli", "grade", "--root", str(course), "--level", level]
+    noted = course / "grading" / "tiny.manifest.jsonl"
+    process = subprocess.Popen(
+        [*command, *more, "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while (
+        process.poll() is None
+        and lines
+        and not (noted.is_file() and noted.read_bytes().count(b"\n") >= lines)
+    ):
+        time.sleep(0.01)
+    try:
+        process.wait(pause)
+        return False
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return True
+
+
+def start_over(course: Path) -> None:
+    """Forget everything that was graded."""
+    for name in ("gradebook.db", "autograded", "grading", "feedback"):
+        place = course / name
+        shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)

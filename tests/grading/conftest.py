@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from made_masters import SETUP, make_master
+from postgres import server  # noqa: F401  (a fixture)
 
 from kvcourse.course.authoring import released_notebook
 from kvcourse.course.bank import read_bank

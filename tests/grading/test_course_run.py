@@ -9,13 +9,11 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import nbformat
 import pytest
-from class_of import files, hand_in, rows
+from class_of import COMMENTS, files, hand_in, killed_run, rows, start_over
 
 from kvcourse.course.files import CourseError
 from kvcourse.errors import UserError
@@ -23,8 +21,6 @@ from kvcourse.grading import course_run
 from kvcourse.grading.assignment import open_course
 from kvcourse.grading.course_run import Settings, grade_assignment
 from kvcourse.grading.gradebook import GradebookError
-
-COMMENTS = "select count(*), count(auto_comment) from comment"
 
 
 def test_a_class_is_graded_recorded_and_answered(course, tiny, grade):
@@ -204,36 +200,6 @@ def test_a_student_s_files_do_not_stand_in_the_way_of_the_instructor_s(course, t
     kept = files(course / "autograded" / "ada" / "tiny")
     assert kept["data/t.txt"] == b"the instructor's" and kept["mine.txt"] == b"kept"
     assert b"the instructor's" in kept["tiny.ipynb"]
-
-
-def killed_run(course: Path, level: str, lines: int, pause: float) -> bool:
-    """Start a run; kill it, with no warning, `pause` seconds after so many submissions were noted as graded.
-
-    Return whether it was still running.
-    """
-    command = [sys.executable, "-m", "kvcourse.cli", "grade", "--root", str(course), "--level", level]
-    noted = course / "grading" / "tiny.manifest.jsonl"
-    process = subprocess.Popen([*command, "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while (
-        process.poll() is None
-        and lines
-        and not (noted.is_file() and noted.read_bytes().count(b"\n") >= lines)
-    ):
-        time.sleep(0.01)
-    try:
-        process.wait(pause)
-        return False
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return True
-
-
-def start_over(course: Path) -> None:
-    """Forget everything that was graded."""
-    for name in ("gradebook.db", "autograded", "grading", "feedback"):
-        place = course / name
-        shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
 
 
 def kill_and_compare(course: Path, tiny, grade, level: str, times: int) -> int:

@@ -3,6 +3,7 @@ gradebook rows.
 """
 
 import json
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -30,8 +31,8 @@ class Course:
 
     @property
     def gradebook_name(self) -> str:
-        """The gradebook's address, relative to the course where it lies in it."""
-        return self.url.replace(str(self.root), ".")
+        """The gradebook's address, relative to the course where it lies in it, without a password."""
+        return re.sub(r"(://[^:/@]*):[^@/]*@", r"\1@", self.url.replace(str(self.root), "."))
 
     def folder(self, name: str) -> Path:
         """The folder of a step: source, submitted, autograded or feedback."""
@@ -57,7 +58,11 @@ def open_course(root: Path, db: str | None = None) -> Course:
     config.CourseDirectory.root = str(root)
     if db:
         config.CourseDirectory.db_url = db
-    return Course(root, CourseDirectory(config=config), config)
+    directory = CourseDirectory(config=config)
+    if not directory.course_id and not directory.db_url.startswith("sqlite"):
+        # nbgrader gives assignments the course's empty name and makes no course of it; SQLite lets that pass.
+        directory.course_id = "default_course"
+    return Course(root, directory, config)
 
 
 @dataclass
@@ -152,7 +157,9 @@ def register(course: Course, assignment: Assignment) -> None:
         scratch = Path(name)
         settings = (course.root / CONFIG).read_text(encoding="utf-8")
         (scratch / CONFIG).write_text(
-            f"{settings}\nc.CourseDirectory.db_url = {course.url!r}\n", encoding="utf-8"
+            f"{settings}\nc.CourseDirectory.db_url = {course.url!r}\n"
+            f"c.CourseDirectory.course_id = {course.directory.course_id!r}\n",
+            encoding="utf-8",
         )
         source = scratch / course.directory.source_directory / assignment.name
         write_atomic(source / f"{assignment.name}.ipynb", _content(assignment.master))
