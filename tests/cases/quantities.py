@@ -58,7 +58,7 @@ def _kv_bytes(row: Params, model: object) -> list[Value]:
     for tokens, reading in shapes.lengths(row):
         found.append(Value(Fraction(shape.model.bytes(tokens, copies, shape.storage)), "bytes", reading))
         alone = shape.without_states()
-        if 0 < len(alone.layers) < len(shape.model.layers):
+        if alone.layers and alone.layers != shape.model.layers:
             size = alone.bytes(tokens, copies, shape.storage)
             found.append(Value(Fraction(size), "bytes", f"{reading} without the recurrent states".strip()))
     return found

@@ -1,6 +1,6 @@
 """What a row caches, in which formats, for how many tokens and how often."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cases import names
 from cases.layers import layers, reserves
@@ -9,6 +9,7 @@ from kvcourse import registry
 from kvcourse.errors import UserError
 from kvcourse.memory import (
     CacheModel,
+    CompressedAttention,
     Format,
     RecurrentState,
     Storage,
@@ -28,8 +29,12 @@ class Shape:
 
     def without_states(self) -> CacheModel:
         """The keys and values alone, which is what some call the cache of a hybrid model."""
+        kept = [layer for layer in self.model.layers if not isinstance(layer, RecurrentState)]
         return CacheModel(
-            tuple(layer for layer in self.model.layers if not isinstance(layer, RecurrentState))
+            tuple(
+                replace(layer, holds_back=False) if isinstance(layer, CompressedAttention) else layer
+                for layer in kept
+            )
         )
 
 

@@ -1,5 +1,7 @@
 """Formats with scales, latent caches, tensor parallelism and reserved cells: figures printed by servers."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,17 +168,30 @@ def test_whisper_base_has_two_caches():
 
 def test_deepseek_v4_pro_at_a_million_tokens():
     """9.62 GiB on vLLM's page about DeepSeek-V4, a ninth of V3.2's 83.9 GiB for the same text."""
-    fine, coarse = CompressedAttention(128, 4, 512, 128), CompressedAttention(128, 128, 512)
+    fine, coarse = CompressedAttention(128, 4, 512, 128, False), CompressedAttention(128, 128, 512, 0, False)
     size = CacheModel((fine,) * 30 + (coarse,) * 31).bytes(2**20, dtype="bf16")
     assert round(size / 2**30, 2) == 9.62
 
 
 def test_a_compressed_past_grows_by_one_entry_for_a_whole_ratio():
-    layer = CompressedAttention(window=2, ratio=4, width=3)
+    layer = CompressedAttention(window=2, ratio=4, width=3, holds_back=False)
     assert [CacheModel((layer,)).elements(n) // 3 for n in range(10)] == [0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
     model = CacheModel((layer,))
     assert model.bytes_per_token(held=4) == 0 and model.bytes_per_token(held=7) == 6
     assert model.bytes_per_token(held=4, over=4) == 1  # 6 bytes in 4 tokens, rounded down
+
+
+def test_tokens_that_fill_no_entry_wait_as_two_vectors():
+    """And with an indexer as four, of which half of the last entry's stay, one in fp32."""
+    coarse, fine = CompressedAttention(2, 4, 3), CompressedAttention(2, 4, 3, 5)
+    alone = [CacheModel((replace(layer, holds_back=False),)) for layer in (coarse, fine)]
+    for tokens, waiting in ((0, 0), (1, 1), (3, 3), (4, 0), (6, 2), (9, 1)):
+        more = [
+            CacheModel((layer,)).bytes(tokens, dtype="bf16") - plain.bytes(tokens, dtype="bf16")
+            for layer, plain in zip((coarse, fine), alone, strict=True)
+        ]
+        last = 4 * (3 + 5) * (2 + 4) * (tokens >= 4)
+        assert more == [waiting * 2 * 3 * 2, waiting * 4 * (3 + 5) * 2 + last]
 
 
 def test_a_state_is_as_large_after_a_million_tokens():
@@ -214,7 +229,8 @@ def test_hybrids_of_published_configurations():
     jamba = from_config(raw | {"num_key_value_heads": 8})
     attending = CacheModel(tuple(layer for layer in jamba.layers if isinstance(layer, FullAttention)))
     assert attending.bytes(262_144, dtype="bf16") == 9 * 2**30
-    assert len(jamba.layers) == 72 and jamba.bytes(0, dtype="bf16") == 63 * 2 * 16_384 * (16 + 3)
+    states = 63 * 16_384 * (16 * 4 + 3 * 2)  # fp32 states, inputs in bf16
+    assert len(jamba.layers) == 72 and jamba.bytes(0, dtype="bf16") == states
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,12 @@ from kvcourse.memory.layers import (
     ChunkedAttention,
     CrossAttention,
     FullAttention,
+    IndexKeys,
     Layer,
     Part,
     SharedCache,
     SlidingAttention,
+    Together,
     heads_per_rank,
 )
 from kvcourse.memory.model import CacheModel, Fact, kv_bytes, part_bytes
@@ -42,8 +44,9 @@ from kvcourse.memory.recurrent import RecurrentState
 
 __all__ = [
     "CacheModel", "ChunkedAttention", "CompressedAttention", "CrossAttention", "DecodeBounds", "Fact",
-    "Format", "FullAttention", "LatentAttention", "Layer", "ParameterCount", "Part", "RecurrentState",
-    "SharedCache", "SlidingAttention", "Storage", "blocks_for", "count_parameters", "decode_bounds",
+    "Format", "FullAttention", "IndexKeys", "LatentAttention", "Layer", "ParameterCount", "Part",
+    "RecurrentState", "SharedCache", "SlidingAttention", "Storage", "Together", "blocks_for",
+    "count_parameters", "decode_bounds",
     "decode_flops", "decode_seconds", "duplication", "from_config", "heads_per_rank", "kv_bytes",
     "parse_format", "parse_storage", "part_bytes", "sequences_that_fit", "sequences_to_exceed",
     "tokens_that_fit", "tokens_to_reach", "tokens_where_attention_equals_weights", "weight_bytes",

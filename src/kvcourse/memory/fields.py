@@ -3,12 +3,19 @@
 import re
 
 from kvcourse.errors import ConfigError, shown
+from kvcourse.memory import class_defaults
 from kvcourse.memory.checked import whole
 from kvcourse.memory.model import Fact
 
-_NESTED = ("text_config", "llm_config", "language_config")  # where vision-language models keep their decoder
+# Where models of images and sound keep their decoder; one may lie in another, as in Qwen2.5-Omni.
+_NESTED = ("thinker_config", "text_config", "llm_config", "language_config")
 CLASS_DEFAULT = "the default of Transformers' configuration class"
 _REQUIRED = object()
+
+# Kinds of layers under their older names, as Transformers reads them.
+_RENAMED = {"attention": "full_attention", "mamba": "linear_attention", "mamba2": "linear_attention",
+            "recurrent": "linear_attention", "deepseek_sparse_attention": "indexed_attention",
+            "qwen_sparse_attention": "indexed_attention"}  # fmt: skip
 
 MOST_LAYERS = 10_000  # far above any published model; the cache is a list with an entry for each
 
@@ -21,8 +28,9 @@ _ABOUT_THE_CACHE = re.compile(
 )
 # The same words in fields that are about something else: experts, vision, generation, training.
 _ABOUT_OTHER_THINGS = re.compile(
-    r"expert|moe|vision|image|audio|video|projector|_token_id$|_token_index$|^mtp_|^num_nextn_|^initializer_|^rope_|"
-    r"^swiglu|^(activation_sparsity_pattern|auto_map|chunk_size_feed_forward|cross_attention_hidden_size|"
+    r"expert|moe|vision|image|^img_|audio|video|projector|_token_id$|_token_index$|^mtp_|^num_nextn_|^initializer_|"
+    r"rope_|_sink_bias$|^activation|^ignore_index$|"
+    r"^swiglu|^(auto_map|chunk_size_feed_forward|cross_attention_hidden_size|"
     r"decoder_sparse_step|encoder_no_repeat_ngram_size|hidden_size_per_layer_input|id2label|label2id|mlp_layer_types|"
     r"output_hidden_states|quantization_config|shared_intermediate_size|task_specific_params|tie_encoder_decoder|"
     r"use_cache|vocab_size_per_layer_input)$"
@@ -37,15 +45,39 @@ class Fields:
             raise ConfigError(f"a model configuration is a JSON object; got {shown(raw)}.")
         self.outer = raw
         self.raw = _decoder_part(raw)
+        self.defaults: dict = {}  # of the type's class, once the type is known
+        self.aliases: dict[str, str] = {}
         self.source_tokens = source_tokens  # of an encoder, where the caller knows their number
         self.used: set[str] = set()
         self.facts: dict[str, Fact] = {}
 
     def get(self, name: str) -> object:
         """The value of a field, from the decoder's part or else from the whole; null is absent."""
-        self.used.add(name)
-        value = self.raw.get(name)
-        return self.outer.get(name) if value is None else value
+        for known in self._names(name):
+            self.used.add(known)
+            value = self.raw.get(known)
+            value = self.outer.get(known) if value is None else value
+            if value is not None:
+                return value
+        return None
+
+    def absent(self, name: str) -> bool:
+        """Whether the file leaves the field out, under all its names: a null is there and means none."""
+        return not any(known in self.raw for known in self._names(name))
+
+    def _names(self, name: str) -> list[str]:
+        other = self.aliases.get(name)
+        return [name, *([other] if other else []), *(a for a, known in self.aliases.items() if known == name)]
+
+    def read_as(self, model_type: str) -> None:
+        """Take the defaults and the other names of fields that the class of this type has."""
+        known = class_defaults.of(class_defaults.SAME_AS.get(model_type, model_type))
+        self.defaults, self.aliases = known, known.get("aliases", {})
+
+    def default(self, name: str) -> object:
+        """What the type's class means by an absent field; None where it says nothing."""
+        found = [self.defaults.get(known) for known in self._names(name)]
+        return next((value for value in found if value is not None), None)
 
     def count(
         self, fact: str, *names: str, default: object = _REQUIRED, why: str = "", least: int = 1
@@ -60,19 +92,40 @@ class Fields:
         if found:
             name, value = next(iter(found.items()))
             return self.note(fact, value, name)
+        # A decoder inside a wrapper often says only how it differs from its class; a whole file says all.
+        if (default is not _REQUIRED or self.raw is not self.outer) and all(map(self.absent, names)):
+            for name in names:
+                if isinstance(usual := self.default(name), int):
+                    return self.note(fact, usual, f"{name} is absent: {CLASS_DEFAULT}")
         if default is _REQUIRED:
             state = "null" if any(name in self.raw for name in names) else "missing"
             raise ConfigError(f"field '{names[0]}' is {state}; expected a whole number of {least} or more.")
         return self.note(fact, default, f"{names[0]} is absent: {why}" if why else f"{names[0]} is absent")
 
-    def given(self, name: str, default: int, least: int = 1) -> int:
-        """A whole number under its own name, or the class default."""
-        return self.count(name, name, default=default, why=CLASS_DEFAULT, least=least)
+    def given(self, name: str, least: int = 1, default: int | None = None) -> int:
+        """A whole number under its own name; absent, the class default or else `default`."""
+        usual = self.default(name)
+        usual = default if usual is None else usual
+        return self.count(
+            name, name, default=_REQUIRED if usual is None else usual, why=CLASS_DEFAULT, least=least
+        )
 
-    def flag(self, name: str, default: bool) -> bool:
+    def optional(self, fact: str, name: str, least: int = 1) -> int | None:
+        """The same, or None for a null and where neither the file nor the class says anything."""
+        if self.get(name) is None and (not self.absent(name) or self.default(name) is None):
+            return None
+        return self.count(fact, name, default=self.default(name), why=CLASS_DEFAULT, least=least)
+
+    def ignore(self, *names: str) -> None:
+        """Read fields that change nothing in a cache, so that they are not refused."""
+        for name in names:
+            self.get(name)
+
+    def flag(self, name: str, default: bool = False) -> bool:
         value = self.get(name)
         if value is None:
-            return default
+            usual = self.default(name)
+            return default if usual is None else usual
         if not isinstance(value, bool):
             raise ConfigError(f"field '{name}' is {shown(value)}; expected true or false.")
         return value
@@ -92,11 +145,14 @@ class Fields:
             raise ConfigError(
                 f"field '{name}' is {shown(value)}; expected a list with a name for each layer."
             )
+        extra = self.get("num_nextn_predict_layers")
+        if type(extra) is int and extra > 0 and len(value) == length + extra:
+            value = value[:length]  # what follows belongs to multi-token prediction
         if len(value) != length:
             raise ConfigError(
                 f"field '{name}' names {len(value)} layers; expected num_hidden_layers = {length}."
             )
-        return value
+        return [_RENAMED.get(kind, kind) for kind in value]
 
     def indices(self, name: str, layers: int) -> set[int] | None:
         """The numbers of layers, 0 to `layers` - 1, that a list names; each at most once."""
@@ -144,5 +200,7 @@ def _decoder_part(raw: dict) -> dict:
             continue
         if not isinstance(nested, dict):
             raise ConfigError(f"field '{name}' is {shown(nested)}; expected a JSON object.")
-        return nested
+        # Twice at most: a decoder in a thinker. Deeper nesting is nobody's.
+        inner = nested.get("text_config") if name == "thinker_config" else None
+        return inner if isinstance(inner, dict) else nested
     return raw

@@ -39,6 +39,9 @@ class LatentAttention:
         return self
 
     def describe(self) -> str:
+        return f"latent attention, {self.heads()}"
+
+    def heads(self) -> str:
         more = f", an indexer key of {self.index_dim}" if self.index_dim else ""
         copy = ", the latent once more, transposed" if self.transposed_copy else ""
-        return f"latent attention, one vector of {self.rank} + {self.rope_dim} for all heads{more}{copy}"
+        return f"one vector of {self.rank} + {self.rope_dim} for all heads{more}{copy}"

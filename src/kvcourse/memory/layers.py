@@ -81,7 +81,7 @@ class SlidingAttention:
     """
 
     window: int
-    attention: FullAttention
+    attention: "FullAttention | Layer"  # what every token of the window keeps
 
     def __post_init__(self) -> None:
         whole("window", self.window, least=1)
@@ -130,6 +130,44 @@ class ChunkedAttention:
 
     def describe(self) -> str:
         return f"chunks of {self.chunk} tokens, {self.attention.heads()}"
+
+
+@dataclass(frozen=True)
+class IndexKeys:
+    """One key a token for all heads of an indexer, which chooses what attention reads (MiniMax-M3, Qwen4).
+
+    Every tensor-parallel device holds all of them.
+    """
+
+    width: int
+
+    def __post_init__(self) -> None:
+        whole("width", self.width, least=1)
+
+    def parts(self, tokens: int) -> tuple[Part, ...]:
+        return (Part("key", tokens, 1, self.width),)
+
+    def shard(self, ranks: int) -> "IndexKeys":
+        return self
+
+    def describe(self) -> str:
+        return f"an indexer key of {self.width}"
+
+
+@dataclass(frozen=True)
+class Together:
+    """A layer that keeps several things side by side, as Falcon-H1 does K and V and a recurrent state."""
+
+    kept: tuple[Layer, ...]
+
+    def parts(self, tokens: int) -> tuple[Part, ...]:
+        return tuple(part for layer in self.kept for part in layer.parts(tokens))
+
+    def shard(self, ranks: int) -> "Together":
+        return Together(tuple(layer.shard(ranks) for layer in self.kept))
+
+    def describe(self) -> str:
+        return " with ".join(layer.describe() for layer in self.kept)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ cache and that nobody has read, is refused by name: a wrong number would look ju
 
 from kvcourse.configs import ModelConfig
 from kvcourse.errors import ConfigError, UnitError, shown
-from kvcourse.memory.families import FAMILIES, WRAPPERS
+from kvcourse.memory.families import FAMILIES, reader_of, wrapped
 from kvcourse.memory.fields import Fields
 from kvcourse.memory.formats import parse_format
 from kvcourse.memory.layers import FullAttention
@@ -25,7 +25,8 @@ def from_config(config: dict | ModelConfig, source_tokens: int | None = None) ->
         return _from_shape(config)
     fields = Fields(config, source_tokens)
     model_type = _model_type(fields)
-    layers = FAMILIES[model_type](fields)
+    fields.read_as(model_type)
+    layers = FAMILIES[reader_of(model_type)](fields)
     fields.refuse_the_unread(model_type)
     return CacheModel(
         layers=layers,
@@ -54,14 +55,18 @@ def _model_type(fields: Fields) -> str:
         if name is not None and not isinstance(name, str):
             raise ConfigError(f"field 'model_type' is {shown(name)}; expected a name such as \"llama\".")
     nested = fields.raw is not fields.outer
-    if nested and outer not in WRAPPERS:
+    usual = wrapped(outer)
+    if nested and usual is None:
         raise _not_covered(fields, outer)
-    inner = WRAPPERS[outer] if nested and inner is None else inner
+    if inner is None or (nested and wrapped(inner) is not None and reader_of(inner) is None):
+        inner = usual  # such as a thinker that names itself and not its decoder
     if inner is None:
         raise ConfigError(
             "field 'model_type' is missing; expected a name such as \"llama\", which says how to read it."
         )
-    if inner not in FAMILIES:
+    if reader_of(inner) is None and not nested and usual is not None and reader_of(usual) is not None:
+        inner = usual  # a wrapper's type over a flat file: the decoder's own fields
+    if reader_of(inner) is None:
         raise _not_covered(fields, inner)
     return inner
 

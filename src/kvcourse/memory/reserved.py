@@ -1,8 +1,29 @@
 """What servers set aside, as against what a model needs: rounding and slots, in tokens ("cells")."""
 
+from dataclasses import replace
+
 from kvcourse.memory.checked import whole
+from kvcourse.memory.layers import ChunkedAttention, Layer, SlidingAttention, Together
+from kvcourse.memory.model import CacheModel
 
 PAD = 256  # llama.cpp rounds a cache up to a multiple of this many cells (GGML_PAD in llama-context.cpp)
+
+
+def reserved(model: CacheModel) -> CacheModel:
+    """The same model on a server that keeps windowed and chunked layers as long as the others.
+
+    llama.cpp does with --swa-full, vLLM where one block table serves all layers.
+    """
+    longer = {layer: _whole_length(layer) for layer in set(model.layers)}
+    return replace(model, layers=tuple(longer[layer] for layer in model.layers))
+
+
+def _whole_length(layer: Layer) -> Layer:
+    if isinstance(layer, (SlidingAttention, ChunkedAttention)):
+        return layer.attention
+    if isinstance(layer, Together):
+        return Together(tuple(map(_whole_length, layer.kept)))
+    return layer
 
 
 def padded(tokens: int, multiple: int = PAD) -> int:

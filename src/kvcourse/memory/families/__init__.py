@@ -2,37 +2,41 @@
 
 from collections.abc import Callable
 
-from kvcourse.memory.families import attention, encoder_decoder, latent, mixed, recurrent
+from kvcourse.memory.class_defaults import SAME_AS, wrappers
+from kvcourse.memory.families import (
+    attention_types,
+    convolved,
+    encoder_decoder,
+    latent,
+    mixed,
+    recurrent,
+)
 from kvcourse.memory.fields import Fields
 from kvcourse.memory.layers import Layer
 
 FAMILIES: dict[str, Callable[[Fields], tuple[Layer, ...]]] = {
-    **attention.FAMILIES,
+    **attention_types.FAMILIES,
     **latent.FAMILIES,
     **mixed.FAMILIES,
     **recurrent.FAMILIES,
+    **convolved.FAMILIES,
     **encoder_decoder.FAMILIES,
 }
 
-# Vision-language models: their decoder is one of the types above, kept in a nested part of the file. The
-# value is the type that Transformers takes where the nested part names none.
-WRAPPERS: dict[str, str | None] = {
-    "gemma3": "gemma3_text",
-    "gemma3n": "gemma3n_text",
-    "gemma4": "gemma4_text",
-    "llama4": "llama4_text",
-    "qwen3_5": "qwen3_5_text",
-    "qwen3_5_moe": "qwen3_5_moe_text",
-    "idefics3": "llama",
-    "internvl": "qwen2",
-    "llava": "llama",
-    "llava_next": "llama",
-    "llava_onevision": "qwen2",
-    "mistral3": "mistral",
-    "paligemma": "gemma",
-    "qwen2_vl": "qwen2_vl_text",
-    "qwen2_5_vl": "qwen2_5_vl_text",
-    "qwen3_vl": "qwen3_vl_text",
-    "qwen3_vl_moe": "qwen3_vl_moe_text",
-    "smolvlm": "llama",
-}
+# Files whose decoder is a nested part and that Transformers does not know, or knows under another name.
+_MORE_WRAPPERS = {"deepseek_vl_v2": "deepseek_v2", "kimi_k3": "kimi_linear", "kimi_vl": "deepseek_v3",
+                  "internvl_chat": "llama", "mimo_vl": "qwen2", "minicpmv": "qwen2"}  # fmt: skip
+
+
+def wrapped(model_type: object) -> str | None:
+    """The type of the decoder inside a file of this type, where the nested part names none; else None."""
+    known, seen = wrappers() | _MORE_WRAPPERS, None
+    while isinstance(model_type, str) and model_type in known and model_type != seen:
+        seen, model_type = model_type, known[model_type]
+    return model_type if seen is not None else None
+
+
+def reader_of(model_type: str) -> str | None:
+    """The entry of FAMILIES that reads files of this type; None where nothing does."""
+    name = SAME_AS.get(model_type, model_type)
+    return name if name in FAMILIES else None

@@ -1,75 +1,44 @@
-"""Model types whose layers attend: MHA, GQA and MQA, over every token or over a window.
+"""Layers that attend: MHA, GQA and MQA, over every token or over a window.
 
-Each entry repeats what Transformers' configuration class of that type (v5.24, `configuration_*.py`) means by
-a field that the file leaves out.
+What a file leaves out means what Transformers' configuration class of its type says (`class_defaults.json`).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kvcourse.errors import ConfigError, shown
-from kvcourse.memory.fields import CLASS_DEFAULT, Fields
-from kvcourse.memory.layers import FullAttention, Layer, SlidingAttention
-
-Windows = Callable[[Fields, int], list[int | None]]  # the window of each layer; None attends to every token
-
-
-def full(fields: Fields, layers: int) -> list[int | None]:
-    return _windows(fields, layers, {"full_attention": None, "attention": None}, ["full_attention"] * layers)
-
-
-def minimax(fields: Fields, layers: int) -> list[int | None]:
-    """MiniMax-M2's files say 1 for each layer of softmax attention; 0 was the older models' linear kind."""
-    kinds = fields.get("attn_type_list")
-    if kinds is not None and kinds != [1] * layers:
-        raise ConfigError(
-            f"field 'attn_type_list' is {shown(kinds)}; expected 1 for each of {layers} layers."
-        )
-    return full(fields, layers)
-
-
-def _sliding(
-    fields: Fields, layers: int, window: int | None, slides: Callable[[int], bool]
-) -> list[int | None]:
-    """Windows of a family in which some layers slide; the file's own `layer_types` come before `slides`."""
-    meaning = {"full_attention": None, "attention": None, "sliding_attention": window}
-    kinds = ["sliding_attention" if slides(layer) else "full_attention" for layer in range(layers)]
-    if window is None and "sliding_attention" in (fields.names("layer_types", layers) or ()):
-        raise ConfigError(
-            "field 'layer_types' has sliding layers, but no 'sliding_window' tells their window."
-        )
-    return _windows(fields, layers, meaning, kinds)
-
-
-def _windows(fields: Fields, layers: int, meaning: dict, kinds: list[str]) -> list[int | None]:
-    kinds = fields.names("layer_types", layers) or kinds
-    for kind in kinds:
-        if kind not in meaning:
-            raise ConfigError(
-                f"field 'layer_types' has a layer of kind {shown(kind)}, not covered for this model_type."
-            )
-    return [meaning[kind] for kind in kinds]
+from kvcourse.memory.families.windows import Windows, full
+from kvcourse.memory.fields import CLASS_DEFAULT, MOST_LAYERS, Fields
+from kvcourse.memory.layers import FullAttention, IndexKeys, Layer, SlidingAttention, Together
 
 
 @dataclass(frozen=True)
 class Attention:
-    """One family: where its files keep the numbers, and what their absence means."""
+    """One family: where its files keep the numbers, and which layers see a window."""
 
     layers: tuple[str, ...] = ("num_hidden_layers",)
     heads: tuple[str, ...] = ("num_attention_heads",)
     hidden: tuple[str, ...] = ("hidden_size",)
     kv_heads: tuple[str, ...] = ("num_key_value_heads",)  # () where the type knows MHA only
-    absent_kv_heads: int | None = None  # None: one per query head
-    absent_head_dim: int | None = None  # None: hidden size / query heads
+    head_dim: str = "head_dim"
     windows: Windows = full
+    ignored: tuple[str, ...] = ()  # fields that a rule would doubt and that change nothing here
 
     def __call__(self, fields: Fields) -> tuple[Layer, ...]:
-        num_layers = fields.count("num_layers", *self.layers)
+        fields.ignore(*self.ignored)
+        num_layers = self.depth(fields)
         attention = self.full_attention(fields)
         windows = self.windows(fields, num_layers)
         return tuple(
-            attention if window is None else SlidingAttention(window, attention) for window in windows
+            attention if window is None else SlidingAttention(window, self.windowed(fields, attention))
+            for window in windows
         )
+
+    def depth(self, fields: Fields) -> int:
+        return fields.count("num_layers", *self.layers)
+
+    def windowed(self, fields: Fields, attention: FullAttention) -> FullAttention:
+        """What a windowed layer keeps of each token: as much as the others, in most families."""
+        return attention
 
     def full_attention(self, fields: Fields) -> FullAttention:
         """The KV heads of a layer, which must share the query heads evenly."""
@@ -88,83 +57,21 @@ class Attention:
                 "num_kv_heads", heads, "one KV head per query head: this model type knows only MHA"
             )
         # The class default applies to an absent field; an explicit null means one per query head.
-        if self.absent_kv_heads is None or any(name in fields.raw for name in self.kv_heads):
-            default, why = heads, "one KV head per query head (MHA)"
-        else:
-            default, why = self.absent_kv_heads, CLASS_DEFAULT
-        return fields.count("num_kv_heads", *self.kv_heads, default=default, why=why)
+        why = "one KV head per query head (MHA)"
+        return fields.count("num_kv_heads", *self.kv_heads, default=heads, why=why)
 
     def width(self, fields: Fields, heads: int) -> int:
         hidden = fields.count("hidden_size", *self.hidden)
-        if self.absent_head_dim is not None and "head_dim" not in fields.raw:
-            return fields.note("head_dim", self.absent_head_dim, f"head_dim is absent: {CLASS_DEFAULT}")
-        if fields.get("head_dim") is None and hidden % heads:
+        usual = fields.default(self.head_dim) if fields.absent(self.head_dim) else None
+        if usual is not None:
+            return fields.note("head_dim", usual, f"{self.head_dim} is absent: {CLASS_DEFAULT}")
+        if fields.get(self.head_dim) is None and hidden % heads:
             raise ConfigError(
                 f"field 'head_dim' is missing and {self.hidden[0]} = {hidden} is not a multiple of "
                 f"{self.heads[0]} = {heads}; expected one of them to settle the width of a head."
             )
         why = f"{self.hidden[0]} / {self.heads[0]} = {hidden} / {heads}"
-        return fields.count("head_dim", "head_dim", default=hidden // heads, why=why)
-
-
-def _window(fields: Fields, absent: int | None) -> int | None:
-    """`sliding_window`; an explicit null means none, an absent field the default of the type's class."""
-    if absent is None or "sliding_window" in fields.raw:
-        return None if fields.get("sliding_window") is None else fields.count("window", "sliding_window")
-    return fields.note("window", absent, f"sliding_window is absent: {CLASS_DEFAULT}")
-
-
-@dataclass(frozen=True)
-class EveryLayer:
-    """One window for all layers, where the file names one. `absent`: the class default."""
-
-    absent: int | None = None
-
-    def __call__(self, fields: Fields, layers: int) -> list[int | None]:
-        return _sliding(fields, layers, _window(fields, self.absent), lambda layer: True)
-
-
-@dataclass(frozen=True)
-class EveryNthFull:
-    """Windowed layers with every nth layer full. `period_fields` may say another n."""
-
-    period: int
-    period_fields: tuple[str, ...] = ("sliding_window_pattern", "_sliding_window_pattern")
-    absent: int = 4096
-
-    def __call__(self, fields: Fields, layers: int) -> list[int | None]:
-        period, window = self.period, _window(fields, self.absent)
-        if self.period_fields and window is not None:
-            period = fields.count("period", *self.period_fields, default=period, why=CLASS_DEFAULT)
-        return _sliding(fields, layers, window, lambda layer: (layer + 1) % period > 0)
-
-
-@dataclass(frozen=True)
-class IfUsed:
-    """Qwen's files carry a window that `use_sliding_window: false`, the default, puts out of use.
-
-    `slides(layer, max_window_layers)` tells which layers slide when it is in use; None leaves that to
-    `layer_types`.
-    """
-
-    slides: Callable[[int, int], bool] | None
-
-    def __call__(self, fields: Fields, layers: int) -> list[int | None]:
-        fields.get("sliding_window")
-        first = fields.count("max_window_layers", "max_window_layers", default=28, why=CLASS_DEFAULT, least=0)
-        if not fields.flag("use_sliding_window", False):
-            del fields.facts["max_window_layers"]
-            fields.note("window", "none", "use_sliding_window is false or absent: the window is not in use")
-            return full(fields, layers)
-        if self.slides is None and fields.get("layer_types") is None:
-            raise ConfigError("field 'layer_types' is missing, though use_sliding_window is true.")
-        slides = self.slides or (lambda layer, first: False)
-        return _sliding(fields, layers, _window(fields, 4096), lambda layer: slides(layer, first))
-
-
-QWEN = IfUsed(lambda layer, first: layer >= first)
-QWEN2_MOE = IfUsed(lambda layer, first: layer % 2 == 0 and layer < first)
-QWEN3_MOE = IfUsed(lambda layer, first: True)
+        return fields.count("head_dim", self.head_dim, default=hidden // heads, why=why)
 
 
 @dataclass(frozen=True)
@@ -172,7 +79,7 @@ class Falcon(Attention):
     """`multi_query` means one KV head unless `new_decoder_architecture` counts them in `num_kv_heads`."""
 
     def count_kv_heads(self, fields: Fields, heads: int) -> int:
-        if fields.flag("new_decoder_architecture", False) or not fields.flag("multi_query", True):
+        if fields.flag("new_decoder_architecture") or not fields.flag("multi_query", True):
             return fields.count("num_kv_heads", "num_kv_heads", default=heads, why="one per query head (MHA)")
         return fields.note("num_kv_heads", 1, "multi_query: one KV head for all query heads (MQA)")
 
@@ -191,6 +98,8 @@ class StarCoder(Attention):
 class Nested(Attention):
     """DBRX and MPT keep the attention's numbers in `attn_config`."""
 
+    absent_kv_heads: int | None = None
+
     def count_kv_heads(self, fields: Fields, heads: int) -> int:
         nested = fields.get("attn_config")
         if nested is not None and not isinstance(nested, dict):
@@ -205,67 +114,157 @@ class Nested(Attention):
         return fields.note("num_kv_heads", value, source)
 
 
-_GPT2 = {"layers": ("n_layer", "num_hidden_layers"), "heads": ("n_head", "num_attention_heads"),
-         "hidden": ("n_embd", "hidden_size"), "kv_heads": ()}  # fmt: skip
+@dataclass(frozen=True)
+class ChatGLM(Attention):
+    """ChatGLM2 and 3: `multi_query_attention` shares `multi_query_group_num` KV heads."""
 
-FAMILIES = {
-    "apertus": Attention(),
-    "arcee": Attention(),
-    "bitnet": Attention(absent_kv_heads=5),
-    "bloom": Attention(**{**_GPT2, "hidden": ("hidden_size", "n_embed")}),
-    "codegen": Attention(**_GPT2),
-    "cohere": Attention(),
-    "cohere2": Attention(windows=EveryNthFull(4)),
-    "dbrx": Nested(("n_layers",), ("n_heads",), ("d_model",), absent_kv_heads=1),
-    "ernie4_5": Attention(absent_kv_heads=2, absent_head_dim=128),
-    "exaone4": Attention(absent_kv_heads=32, windows=EveryNthFull(4)),
-    "falcon": Falcon(
-        ("num_hidden_layers", "n_layer"), ("num_attention_heads", "n_head"), ("hidden_size", "n_embed")
-    ),
-    "gemma": Attention(absent_kv_heads=16, absent_head_dim=256),
-    "gemma2": Attention(absent_kv_heads=4, absent_head_dim=256, windows=EveryNthFull(2, ())),
-    "gemma3_text": Attention(absent_kv_heads=4, absent_head_dim=256, windows=EveryNthFull(6)),
-    "glm": Attention(absent_kv_heads=2, absent_head_dim=128),
-    "glm4": Attention(absent_kv_heads=2, absent_head_dim=128),
-    "glm4_moe": Attention(absent_kv_heads=8),
-    "gpt2": Attention(**_GPT2),
-    "gpt_bigcode": StarCoder(**_GPT2),
-    "gpt_neox": Attention(kv_heads=()),
-    "gpt_oss": Attention(absent_kv_heads=8, absent_head_dim=64, windows=EveryNthFull(2, (), absent=128)),
-    "gptj": Attention(**_GPT2),
-    "granite": Attention(),
-    "granitemoe": Attention(),
-    "helium": Attention(absent_kv_heads=20, absent_head_dim=128),
-    "hunyuan_v1_dense": Attention(),
-    "internlm2": Attention(),  # ships its own class: InternLM2Config
-    "internlm3": Attention(absent_kv_heads=2, absent_head_dim=128),
-    "llama": Attention(),
-    "minimax_m2": Attention(absent_kv_heads=8, absent_head_dim=128, windows=minimax),
-    "ministral3": Attention(absent_kv_heads=8, absent_head_dim=128, windows=EveryLayer()),
-    "mistral": Attention(absent_kv_heads=8, windows=EveryLayer(4096)),
-    "mixtral": Attention(absent_kv_heads=8, windows=EveryLayer()),
-    "mpt": Nested(("n_layers",), ("n_heads",), ("d_model",)),
-    "nemotron": Attention(),
-    "olmo": Attention(),
-    "olmo2": Attention(),
-    "olmo3": Attention(windows=EveryNthFull(4, ())),
-    "olmoe": Attention(),
-    "opt": Attention(kv_heads=()),
-    "persimmon": Attention(kv_heads=()),
-    "phi": Attention(),
-    "phi3": Attention(windows=EveryLayer()),
-    "phimoe": Attention(absent_kv_heads=8, windows=EveryLayer()),
-    "qwen2": Attention(absent_kv_heads=32, windows=QWEN),
-    "qwen2_5_vl_text": Attention(absent_kv_heads=8, windows=QWEN),
-    "qwen2_moe": Attention(absent_kv_heads=16, windows=QWEN2_MOE),
-    "qwen2_vl_text": Attention(absent_kv_heads=8, windows=QWEN),
-    "qwen3": Attention(absent_kv_heads=32, absent_head_dim=128, windows=QWEN),
-    "qwen3_moe": Attention(absent_kv_heads=4, windows=QWEN3_MOE),
-    "qwen3_vl_moe_text": Attention(absent_kv_heads=16),
-    "qwen3_vl_text": Attention(absent_kv_heads=32, absent_head_dim=128),
-    "seed_oss": Attention(absent_kv_heads=8, absent_head_dim=128),
-    "smollm3": Attention(absent_kv_heads=4, windows=IfUsed(None)),
-    "stablelm": Attention(absent_kv_heads=32),
-    "starcoder2": Attention(absent_kv_heads=2, windows=EveryLayer()),
-    "xglm": Attention(("num_layers",), ("attention_heads",), ("d_model",), ()),
-}
+    def count_kv_heads(self, fields: Fields, heads: int) -> int:
+        groups = fields.get("multi_query_group_num")
+        if fields.flag("multi_query_attention") and groups is not None:
+            return fields.count("num_kv_heads", "multi_query_group_num")
+        return fields.note("num_kv_heads", heads, "no multi_query_attention: one KV head per query head")
+
+
+@dataclass(frozen=True)
+class JetMoe(Attention):
+    """Experts of attention: as many query heads a KV head as experts are chosen for a token."""
+
+    def full_attention(self, fields: Fields) -> FullAttention:
+        kv_heads, chosen = fields.given("num_key_value_heads"), fields.given("num_experts_per_tok")
+        fields.note("num_kv_heads", kv_heads, "num_key_value_heads")
+        fields.note("num_heads", kv_heads * chosen, "num_key_value_heads x num_experts_per_tok")
+        fields.ignore("num_attention_heads")
+        return FullAttention(kv_heads, self.width(fields, kv_heads * chosen))
+
+
+@dataclass(frozen=True)
+class Looped(Attention):
+    """Layers that run several times keep keys and values for each pass: HRM-Text."""
+
+    def depth(self, fields: Fields) -> int:
+        layers = fields.count("num_layers", *self.layers)
+        if fields.get("num_layers_per_stack") is not None:
+            return layers  # the file already counts every pass
+        passes = fields.given("H_cycles") * (fields.given("L_cycles") + 1)
+        return fields.note("num_layers", layers * passes, f"num_hidden_layers x {passes} passes")
+
+
+@dataclass(frozen=True)
+class Dory(Attention):
+    """The layers between the first and the last few run in loops, each pass with a cache of its own."""
+
+    def __call__(self, fields: Fields) -> tuple[Layer, ...]:
+        kinds = fields.get("layer_types")
+        pairs = isinstance(kinds, list) and "mlp" in kinds  # attention and MLP listed as layers apart
+        if pairs:
+            fields = _halved(fields, kinds)
+        kept = Attention.__call__(self, fields)
+        first, last = (fields.given(name, least=0) for name in ("n_input_layers", "n_output_layers"))
+        middle = fields.optional("n_recurrent_layers", "n_recurrent_layers", least=0)
+        middle = len(kept) - first - last if middle is None else middle
+        loops, mode = fields.given("n_recurrent_loops"), fields.text("recurrent_kv_cache_mode")
+        if mode not in (None, "per_loop", "last_loop") or first + middle + last != len(kept):
+            raise ConfigError(
+                f"field 'n_recurrent_layers' is {middle} beside {first} first and {last} last layers, and "
+                f"'recurrent_kv_cache_mode' is {shown(mode)}; expected {len(kept)} layers in all, per_loop "
+                "or last_loop."
+            )
+        loops = 1 if mode == "last_loop" else loops
+        return kept[:first] + kept[first : first + middle] * loops + kept[first + middle :]
+
+
+def _halved(fields: Fields, kinds: list) -> Fields:
+    counts = ("num_hidden_layers", "n_input_layers", "n_output_layers", "n_recurrent_layers")
+    halves = {name: value // 2 for name in counts if type(value := fields.get(name)) is int}
+    fields.raw = fields.raw | halves | {"layer_types": kinds[::2]}
+    return fields
+
+
+@dataclass(frozen=True)
+class MiMoV2(Attention):
+    """MiMo-V2: windowed layers have heads of their own, and values are narrower than keys."""
+
+    def full_attention(self, fields: Fields) -> FullAttention:
+        attention = super().full_attention(fields)
+        return replace(attention, value_dim=fields.optional("v_head_dim", "v_head_dim"))
+
+    def windowed(self, fields: Fields, attention: FullAttention) -> FullAttention:
+        heads = fields.count("swa_kv_heads", "swa_num_key_value_heads", default=2 * attention.kv_heads,
+                             why="twice as many as elsewhere, as the class has it")  # fmt: skip
+        key, value = (fields.optional(f"swa_{name}", f"swa_{name}") for name in ("head_dim", "v_head_dim"))
+        return FullAttention(heads, key or attention.head_dim, value or attention.value_dim)
+
+
+def mimo_windows(fields: Fields, layers: int) -> list[int | None]:
+    """`hybrid_layer_pattern` has 1 for a windowed layer; else the first and every sixth attend to all."""
+    window = fields.count("window", "sliding_window", "sliding_window_size", default=129)
+    pattern, kinds = fields.get("hybrid_layer_pattern"), fields.names("layer_types", layers)
+    if kinds is None and pattern is None:
+        kinds = [
+            "full_attention" if i == 0 or (i + 1) % 6 == 0 else "sliding_attention" for i in range(layers)
+        ]
+    if kinds is None:
+        if (
+            not isinstance(pattern, list)
+            or len(pattern) != layers
+            or not set(map(repr, pattern)) <= {"0", "1"}
+        ):
+            raise ConfigError(
+                f"field 'hybrid_layer_pattern' is {shown(pattern)}; expected 0 or 1 for each layer."
+            )
+        return [window if slides else None for slides in pattern]
+    for kind in kinds:
+        if kind not in ("full_attention", "sliding_attention"):
+            raise ConfigError(
+                f"field 'layer_types' has a layer of kind {shown(kind)}, not covered for this model_type."
+            )
+    return [window if kind == "sliding_attention" else None for kind in kinds]
+
+
+@dataclass(frozen=True)
+class MiniMaxM3(Attention):
+    """Sparse layers keep one indexer key a token beside K and V; `sparse_attention_config` names them."""
+
+    def __call__(self, fields: Fields) -> tuple[Layer, ...]:
+        layers, attention = self.depth(fields), self.full_attention(fields)
+        nested = fields.get("sparse_attention_config")
+        if nested is not None and not isinstance(nested, dict):
+            raise ConfigError(f"field 'sparse_attention_config' is {shown(nested)}; expected a JSON object.")
+        inner = Fields(nested or {})
+        width = inner.count(
+            "index_head_dim", "sparse_index_dim", default=fields.given("index_head_dim", default=128)
+        )
+        fields.ignore("index_n_heads", "index_block_size", "index_topk_blocks", "index_local_blocks")
+        kinds, sparse = fields.names("layer_types", layers), inner.get("sparse_attention_freq")
+        if kinds is not None:
+            sparse = [kind == "minimax_m3_sparse" for kind in kinds]
+        elif sparse is None:
+            sparse = [0] * layers
+        if not isinstance(sparse, list) or len(sparse) != layers:
+            raise ConfigError(
+                f"field 'sparse_attention_freq' is {shown(sparse)}; expected 0 or 1 for each layer."
+            )
+        indexed = Together((attention, IndexKeys(fields.note("index_head_dim", width, "index width"))))
+        return tuple(indexed if is_sparse else attention for is_sparse in sparse)
+
+
+@dataclass(frozen=True)
+class PerLayer(Attention):
+    """`num_key_value_heads` may be a list (OpenELM, DeciLM); 0 is a layer without attention."""
+
+    def __call__(self, fields: Fields) -> tuple[Layer, ...]:
+        heads = next((fields.get(name) for name in self.kv_heads if fields.get(name) is not None), None)
+        if not isinstance(heads, list):
+            return Attention.__call__(self, fields)
+        layers, width = self.depth(fields), fields.optional("head_dim", self.head_dim)
+        if width is None:
+            queries = fields.count("num_heads", *self.heads)
+            width = fields.note(
+                "head_dim", fields.count("hidden_size", *self.hidden) // queries, "hidden / heads"
+            )
+        if len(heads) != layers or not all(type(h) is int and 0 <= h <= 65_536 for h in heads):
+            raise ConfigError(
+                f"field '{self.kv_heads[0]}' is {shown(heads)}; expected one for each of {layers} layers."
+            )
+        fields.note("num_kv_heads", ", ".join(map(str, heads[:MOST_LAYERS])), self.kv_heads[0])
+        return tuple(FullAttention(count, width) for count in heads if count)

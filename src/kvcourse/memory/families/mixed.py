@@ -7,7 +7,14 @@ from kvcourse.errors import ConfigError, shown
 from kvcourse.memory.compressed import CompressedAttention
 from kvcourse.memory.families.attention import Attention
 from kvcourse.memory.fields import Fields
-from kvcourse.memory.layers import ChunkedAttention, FullAttention, Layer, SharedCache, SlidingAttention
+from kvcourse.memory.layers import (
+    ChunkedAttention,
+    CrossAttention,
+    FullAttention,
+    Layer,
+    SharedCache,
+    SlidingAttention,
+)
 
 
 @dataclass(frozen=True)
@@ -40,8 +47,8 @@ class Llama4(Mixed):
     """Three chunked layers, then one that attends to everything."""
 
     def build(self, fields: Fields, full: FullAttention, layers: int) -> tuple[Layer, ...]:
-        chunk = fields.given("attention_chunk_size", 8192)
-        period = fields.given("no_rope_layer_interval", 4)
+        chunk = fields.given("attention_chunk_size")
+        period = fields.given("no_rope_layer_interval", default=4)
         uses_rope = fields.get("no_rope_layers") or [(i + 1) % period for i in range(layers)]
         if not isinstance(uses_rope, list) or len(uses_rope) != layers:
             raise ConfigError(f"field 'no_rope_layers' is {shown(uses_rope)}; expected one for each layer.")
@@ -59,15 +66,14 @@ class Llama4(Mixed):
 class Gemma(Mixed):
     """The last `num_kv_shared_layers` read the caches of earlier ones; full layers may have wider heads."""
 
-    shared: int = 0
-    global_head_dim: int | None = None  # class default; None: full layers are as wide as the others
+    global_head_dim: int | None = None  # where the file names none; None: as wide as the others
 
     def build(self, fields: Fields, full: FullAttention, layers: int) -> tuple[Layer, ...]:
         kinds = self.kinds(fields, layers, "sliding_attention")
-        shared = fields.given("num_kv_shared_layers", self.shared, least=0)
+        shared = fields.given("num_kv_shared_layers", least=0, default=0)
         if shared > layers:
             raise ConfigError(f"field 'num_kv_shared_layers' is {shared}; expected at most {layers}.")
-        sliding = SlidingAttention(fields.given("sliding_window", 512), full)
+        sliding = SlidingAttention(fields.given("sliding_window"), full)
         if self.global_head_dim is not None:
             full = self.wide(fields, full)
             kinds[-1] = "full_attention"  # the class makes it so whatever the list says
@@ -75,18 +81,17 @@ class Gemma(Mixed):
         return (*kept, *[SharedCache()] * shared)
 
     def wide(self, fields: Fields, full: FullAttention) -> FullAttention:
-        width = fields.given("global_head_dim", self.global_head_dim)
-        same = fields.flag("attention_k_eq_v", False)
-        heads = fields.get("num_global_key_value_heads") if same else None
-        fields.get("num_global_key_value_heads")
-        if heads is not None:
-            heads = fields.count("num_global_kv_heads", "num_global_key_value_heads")
+        width = fields.given("global_head_dim", default=self.global_head_dim)
+        # A class that knows the flag asks for it before it gives full layers heads of their own.
+        same = fields.flag("attention_k_eq_v") if fields.default("attention_k_eq_v") is not None else True
+        heads = fields.optional("num_global_kv_heads", "num_global_key_value_heads") if same else None
+        fields.ignore("num_global_key_value_heads", "attention_k_eq_v")
         return replace(full, head_dim=width, kv_heads=heads or full.kv_heads)
 
 
 _ABOUT_PROJECTIONS = (
     "num_key_value_heads", "num_attention_heads", "q_lora_rank", "o_lora_rank", "index_n_heads", "index_topk",
-    "qk_rope_head_dim", "compress_rope_theta", "layer_types",
+    "qk_rope_head_dim", "compress_rope_theta",
 )  # fmt: skip
 
 
@@ -96,29 +101,77 @@ class DeepSeekV4:
 
     def __call__(self, fields: Fields) -> tuple[Layer, ...]:
         layers = fields.count("num_layers", "num_hidden_layers")
-        for unused in _ABOUT_PROJECTIONS:
-            fields.get(unused)
-        window, width = fields.given("sliding_window", 128), fields.given("head_dim", 512)
-        index = fields.given("index_head_dim", 128)
-        ratios = fields.get("compress_ratios")
-        whole_numbers = isinstance(ratios, list) and all(
-            type(ratio) is int and ratio >= 0 for ratio in ratios
-        )
-        if not whole_numbers or len(ratios) < layers:
-            raise ConfigError(
-                f"field 'compress_ratios' is {shown(ratios)}; expected a whole number for each layer."
-            )
-        ratios = ratios[:layers]  # what follows belongs to multi-token prediction
+        fields.ignore(*_ABOUT_PROJECTIONS)
+        window, width = fields.given("sliding_window"), fields.given("head_dim")
+        index = fields.given("index_head_dim")
+        ratios = self.ratios(fields, layers)
         finest = min((ratio for ratio in ratios if ratio), default=0)
         return tuple(
             CompressedAttention(window, ratio, width, index if ratio and ratio == finest else 0)
             for ratio in ratios
         )
 
+    def ratios(self, fields: Fields, layers: int) -> list[int]:
+        """As listed for each layer, or by the names of kinds, whose rates `compress_rates` may give."""
+        ratios, kinds = fields.get("compress_ratios"), fields.names("layer_types", layers)
+        if ratios is None and kinds is not None:
+            rates = fields.get("compress_rates") or {}
+            if not isinstance(rates, dict):
+                raise ConfigError(f"field 'compress_rates' is {shown(rates)}; expected a JSON object.")
+            rates = {"sliding_attention": 0, "compressed_sparse_attention": 4,
+                     "heavily_compressed_attention": 128} | rates  # fmt: skip
+            ratios = [rates.get(kind) for kind in kinds]
+        fields.ignore("layer_types", "compress_rates")
+        whole_numbers = isinstance(ratios, list) and all(
+            type(ratio) is int and 0 <= ratio <= 10**6 for ratio in ratios
+        )
+        if not whole_numbers or len(ratios) < layers:
+            raise ConfigError(
+                f"field 'compress_ratios' is {shown(ratios)}; expected a whole number for each layer."
+            )
+        return ratios[:layers]  # what follows belongs to multi-token prediction
+
+
+@dataclass(frozen=True)
+class CrossLayers:
+    """Llama 3.2 Vision: the layers that `cross_attention_layers` names read an image, and only that."""
+
+    def __call__(self, fields: Fields) -> tuple[Layer, ...]:
+        layers = fields.count("num_layers", "num_hidden_layers")
+        full = Attention().full_attention(fields)
+        usual = range(3, layers, 5)
+        crossing = fields.indices("cross_attention_layers", layers)
+        crossing = set(usual) if crossing is None else crossing
+        cross = CrossAttention(self.source(fields), full)
+        return tuple(cross if i in crossing else full for i in range(layers))
+
+    def source(self, fields: Fields) -> int:
+        """Tokens of what the cross-attention reads: as given, or those of one image in its most tiles."""
+        if fields.source_tokens is not None:
+            return fields.note("source_tokens", fields.source_tokens, "as given")
+        vision = fields.outer.get("vision_config")
+        if not isinstance(vision, dict):
+            raise ConfigError(
+                "the configuration does not tell how many tokens an image has; give source_tokens (--source)."
+            )
+        inner = Fields(vision)
+        size, patch = (
+            inner.count("image_size", "image_size", default=448),
+            inner.count("patch_size", "patch_size", default=14),
+        )
+        tiles = inner.count("max_num_tiles", "max_num_tiles", default=4)
+        tokens = tiles * ((size // patch) ** 2 + 1)
+        return fields.note(
+            "source_tokens", tokens, f"one image of {tiles} tiles, {size} pixels, patches of {patch}"
+        )
+
 
 FAMILIES = {
     "deepseek_v4": DeepSeekV4(),
-    "gemma3n_text": Gemma(Attention(absent_kv_heads=2, absent_head_dim=256), 5, shared=15),
-    "gemma4_text": Gemma(Attention(absent_kv_heads=4, absent_head_dim=256), 6, global_head_dim=512),
-    "llama4_text": Llama4(Attention(absent_kv_heads=8, absent_head_dim=128), 4),
+    "diffusion_gemma_text": Gemma(Attention(), 6, global_head_dim=512),
+    "gemma3n_text": Gemma(Attention(), 5),
+    "gemma4_text": Gemma(Attention(), 6, global_head_dim=512),
+    "gemma4_unified_text": Gemma(Attention(), 6, global_head_dim=512),
+    "llama4_text": Llama4(Attention(), 4),
+    "mllama_text_model": CrossLayers(),
 }

@@ -1,0 +1,77 @@
+"""What Transformers really holds: a tiny random model of a type is built and run, and its tensors counted."""
+
+import torch
+import transformers
+
+from kvcourse.memory import CompressedAttention, RecurrentState, SlidingAttention, Together
+
+
+def config_of(raw: dict):
+    """The configuration object of a type, also of those that AutoConfig knows only inside a wrapper."""
+    fields = {name: value for name, value in raw.items() if name != "model_type"}
+    return transformers.CONFIG_MAPPING[raw["model_type"]](**fields)
+
+
+def model_of(config):
+    """A random model of these sizes; what no auto class builds is found beside its configuration."""
+    torch.manual_seed(0)
+    config._attn_implementation = "eager"
+    for auto in (transformers.AutoModelForCausalLM, transformers.AutoModel):
+        try:
+            return auto.from_config(config).eval()
+        except ValueError as error:
+            if "Unrecognized configuration class" not in str(error):
+                raise
+    module = type(config).__module__.replace("configuration_", "modeling_")
+    names = vars(__import__(module, fromlist=["*"]))
+    stem = type(config).__name__.removesuffix("Config")
+    for name in (f"{stem}Model", f"{stem}ForCausalLM"):
+        if name in names:
+            return names[name](config).eval()
+    raise LookupError(f"no model class beside {type(config).__name__}")
+
+
+def cache_after(config, tokens: int, batch: int) -> list:
+    """Every tensor that is kept between two steps after `tokens` tokens, on the layers' own terms."""
+    model = model_of(config)
+    cache = transformers.DynamicCache(config=config)
+    ids = torch.randint(3, 60, (batch, tokens), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        model(ids, cache=cache, use_cache=True)
+    return [tensor for layer in cache.layers for tensor in tensors(layer)]
+
+
+def size(kept: list) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in kept)
+
+
+def tensors(layer) -> list:
+    """What one layer of Transformers' cache holds, under any name; two names of one tensor count once."""
+    found = []
+    for name, held in vars(layer).items():
+        if name in ("_sliding_window_tensor", "indexer_position_ids"):  # a mask's width, and positions
+            continue
+        for value in held.values() if isinstance(held, dict) else held if isinstance(held, list) else [held]:
+            if isinstance(value, torch.Tensor):
+                found.append(value)
+    return list({id(tensor): tensor for tensor in found}.values())
+
+
+def beyond(layer, tokens: int) -> int:
+    """Bytes that Transformers keeps of a layer in fp32 beyond ours; fewer are negative.
+
+    It drops what leaves a window one step early, because the query's own K and V come with it; and it keeps
+    as many inputs of a convolution as its kernel is wide, though the newest comes with the step.
+    DeepSeek-V4's one vector for K and V stands there twice in the layers that compress nothing.
+    """
+    if isinstance(layer, Together):
+        return sum(beyond(part, tokens) for part in layer.kept)
+    if isinstance(layer, RecurrentState):
+        return 4 * layer.conv_channels
+    window = getattr(layer, "window", getattr(layer, "chunk", tokens + 1))
+    early = tokens >= window
+    if isinstance(layer, CompressedAttention):
+        again = 0 if layer.ratio else min(tokens, window) - early
+        return 4 * layer.width * (again - early)
+    kept = layer.attention if isinstance(layer, SlidingAttention) or early else None
+    return -4 * early * sum(part.elements for part in kept.parts(1)) if kept is not None else 0
