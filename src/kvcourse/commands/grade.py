@@ -29,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--total-seconds", type=float, default=300.0, help="limit for one notebook (default: 300)"
     )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="run the cells on a Dask cluster (tcp://HOST:PORT), not here"
+    )
     parser.add_argument("--db", metavar="URL", help="the gradebook, where it is not the settings' one")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no table")
 
@@ -58,13 +61,22 @@ def run(args: argparse.Namespace) -> int:
         )
     workers = args.workers or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
     settings = Settings(
-        args.level, args.force, workers, args.cell_seconds, args.total_seconds, tuple(args.student)
+        args.level,
+        args.force,
+        workers,
+        args.cell_seconds,
+        args.total_seconds,
+        tuple(args.student),
+        scheduler=args.scheduler,
     )
-    print(f"level: {statement(args.level)}")
+    if not args.scheduler:
+        print(f"level: {statement(args.level)}")
     needs_person = False
     for name in names:
         summary = grade_assignment(course, name, settings, _bar(name, args.quiet))
         needs_person |= summary.needs_person
+        for line in summary.machines:
+            print(f"level: {line}")
         for line in [] if args.quiet else table(summary):
             print(line)
         print(_totals(summary, course.state / f"{name}.report.json"))
