@@ -480,3 +480,44 @@ def test_a_mistake_that_gives_nan_is_recognized():
     assert "likely:   0 x nan." in message(check.tensor, nan, one, "f()", mistakes={"0 x nan.": nan})
     part = torch.tensor([torch.nan, 1.0])
     assert "0 x nan." not in message(check.tensor, part, one, "f()", mistakes={"0 x nan.": nan})
+
+
+class Args123(list):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("one_of", ("123", ["a", "b"], "f()")),
+        ("one_of", (123, ["a"], "f()")),
+        ("record", (123, ["a"], "f()")),
+        ("record", ({"123": 1}, ["a"], "f()")),
+        ("text", (123, "a", "f()")),
+        ("text", ("123", "a", "f()")),
+        ("size", ((1.0, "123"), 5, "f()", 2, 1)),
+        ("size", ("123", 5, "f()", 2, 1)),
+        ("choices", ({"123"}, "abc", "f()")),
+        ("choices", (123, "abc", "f()")),
+        ("integer", ("123", 5, "f()")),
+        ("integer", (Args123(), 5, "f()")),
+        ("number", (Args123(), 5.0, "f()")),
+        ("tokens", ([0] * 124, [0], "f()")),
+        ("tokens", ([0] * 123 + [1], [0] * 124, "f()")),
+        ("tokens", ([123], [1], "f()")),
+        ("items", ([0] * 123, 2, "f()")),
+        ("blocks", ([0] * 123, 2, [1], "f()")),
+        ("blocks", ([123, 123], 2, [1], "f()")),
+        ("tensor", (torch.ones(123), torch.ones(2), "f()")),
+        ("tensor", (torch.full((2,), 123.0), torch.ones(2), "f()")),
+        ("tensor", (123, torch.ones(2), "f()")),
+        ("mask", (torch.ones(1, 123), torch.ones(1, 2).bool(), "f()")),
+    ],
+)
+def test_a_hidden_message_holds_nothing_that_came(name, arguments):
+    """Else an answer could return its arguments, and read the hidden test in the feedback."""
+    assert "123" not in message(getattr(hidden, name), *arguments)
+
+
+def test_a_hidden_check_of_errors_shows_no_value():
+    assert "123" not in message(hidden.raises, ValueError, lambda: "123", case="f()")

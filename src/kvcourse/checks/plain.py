@@ -4,6 +4,7 @@ Types are compared exactly, so a subclass of int that lies about `==` is not a n
 """
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,13 @@ def type_name(got: Any) -> str:
     name, module = type.__getattribute__(kind, "__name__"), type.__getattribute__(kind, "__module__")
     prefix = f"{module}." if module in ("torch", "numpy") else ""
     return f"{prefix}{name}"[:LONGEST]
+
+
+def known_type(got: Any) -> str:
+    """The type of `got` if Python, torch or numpy has it: a learner's own class could have any name."""
+    kind, name = type(got), type_name(got)
+    module = sys.modules.get(name.rpartition(".")[0] or "builtins")
+    return name if getattr(module, name.rpartition(".")[2], None) is kind else "a class of your own"
 
 
 def describe(got: Any) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from kvcourse.checks.catalog.memory import UNIT_BYTES
 from kvcourse.checks.mistakes import diagnose
 from kvcourse.checks.own_work import borrowed
-from kvcourse.checks.plain import describe, real, type_name, whole
+from kvcourse.checks.plain import describe, known_type, real, type_name, whole
 
 NOTHING = "None means that the function ended without `return`."
 BLOCKED = -1e4  # an additive mask that takes this much off a score blocks it in every dtype down to fp16
@@ -198,7 +198,8 @@ class Checks:
     ) -> None:
         """`got` is the whole numbers `want`, in order. `mistakes` maps a hint to what the mistake gives."""
         __tracebackhide__ = True
-        self._sequence(got, want, case, one, f"{one}s", mistakes)
+        many = one if len(want) == 1 else f"{one}s"
+        self._sequence(got, want, case, one, many, mistakes)
 
     def items(self, got: Any, count: int, case: str) -> list[Any]:
         """The items of `got`, a tuple or list of `count`."""
@@ -266,14 +267,16 @@ class Checks:
         if len(ids) != len(want):
             likely = " Or: ".join(hints)
             if one == "token" and len(ids) > len(want):
-                likely = f"That is {len(ids) - len(want)} more than asked for."
+                more = f"{len(ids) - len(want)} " if self._show else ""
+                likely = f"That is {more}more than asked for."
                 if len(want) and ids[-len(want) :] == list(want):  # what was asked for, behind something else
                     likely = "The right tokens stand behind others. The prompt is not part of the answer."
             self._fail(case, f"{len(want)} {many}", f"{len(ids)}", likely, safe=True)
         for at, (a, b) in enumerate(zip(ids, want, strict=True)):
             if a != b:
-                first = " Or: ".join(hints) or f"The first difference is at index {at}."
-                self._fail(case, f"{one} {b} at index {at}", f"{one} {a}", first)
+                place = f"The first difference is at index {at}." if self._show else ""
+                likely = " Or: ".join(hints) or place
+                self._fail(case, f"{one} {b} at index {at}", f"{one} {a}", likely)
 
     # ---- tensors ---------------------------------------------------------------------------------
 
@@ -386,12 +389,15 @@ class Checks:
     # ---- messages --------------------------------------------------------------------------------
 
     def _fail(self, case: str, want: str, got: str, likely: str = "", safe: bool = False) -> None:
-        """Raise the staged message. Values show in visible checks, and where they tell nothing (`safe`)."""
+        """Raise the staged message. What is expected shows in visible checks, and where it tells nothing
+        (`safe`). What came shows in visible ones only: code that was handed in could return its arguments.
+        """
         __tracebackhide__ = True
         lines = [case if self._show else f"{case}, with other inputs than the ones shown"]
-        if self._show or safe:
-            lines += [f"  expected: {want}"] if self._tell or safe else []
-            lines += [f"  got:      {got}"]
+        if safe or (self._show and self._tell):
+            lines.append(f"  expected: {want}")
+        if self._show:
+            lines.append(f"  got:      {got}")
         if likely:
             lines.append(f"  likely:   {likely}")
         elif not (self._show or safe):
@@ -401,7 +407,7 @@ class Checks:
         raise CheckFailed("\n".join(lines))
 
     def _why(self, got: Any) -> str:
-        return NOTHING if got is None else "" if self._show else f"The type was {type_name(got)}."
+        return NOTHING if got is None else "" if self._show else f"The type was {known_type(got)}."
 
 
 check = Checks(show=True)
