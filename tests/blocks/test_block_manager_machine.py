@@ -2,7 +2,8 @@
 
 The memory holds, for each slot, what stands for keys and values there: the extras and all tokens up to that
 place, since these decide them. So a stale key, a wrong hit, a missed copy or a block given to two sequences
-shows as a sequence that reads something else than its own history.
+shows as a sequence that reads something else than its own history. Free blocks come in the order of plain
+lists: out from the front; back with the tail first, part-filled blocks to the front, full ones to the back.
 """
 
 import copy
@@ -69,6 +70,15 @@ class Blocks(RuleBasedStateMachine):
         parts = manager.pool.ref_counts, list(manager.pool.free_list), vars(manager.index), manager._sequences
         return copy.deepcopy((*parts, manager.counters))
 
+    def free_order_without(self, seq_id, kept=0):
+        """The free blocks once `seq_id` has given back all but its first `kept`, by plain lists."""
+        manager = self.manager
+        free = list(manager.pool.free_list)
+        held = [block for other in self.tokens if other != seq_id for block in manager.table(other).block_ids]
+        gone = [block for block in reversed(manager.table(seq_id).block_ids[kept:]) if block not in held]
+        full = [block for block in gone if block in manager.index]
+        return [block for block in gone if block not in full] + free + full
+
     def refused(self, error, operation, *args):
         before = self.state()
         with pytest.raises(error):
@@ -85,6 +95,7 @@ class Blocks(RuleBasedStateMachine):
         needed = blocks_for(len(tokens), self.block_size)
         if needed > self.usable:
             return self.refused(SequenceTooLong, manager.start, seq_id, tokens, extras)
+        free = manager.pool.free_list
         hit = manager.hit_tokens(tokens, extras)
         assert hit % self.block_size == 0 and hit < len(tokens)
         assert hit // self.block_size >= self.surely_cached(tokens, extras)
@@ -98,6 +109,9 @@ class Blocks(RuleBasedStateMachine):
             except OutOfBlocks as error:
                 assert error.needed + error.spare > error.free == self.usable - len(held)
                 return self.refused(OutOfBlocks, manager.start, seq_id, tokens, extras)
+        hits = manager.table(seq_id).block_ids[: hit // self.block_size]
+        free = [block for block in free if block not in hits]
+        assert manager.table(seq_id).block_ids[len(hits) :] + manager.pool.free_list == free
         self.tokens[seq_id], self.extras[seq_id], self.findable[seq_id] = list(tokens), extras, True
         self.write(seq_id, hit)
 
@@ -117,8 +131,10 @@ class Blocks(RuleBasedStateMachine):
             return self.refused(SequenceTooLong, manager.append, seq_id, new)
         if needed > self.usable - len(held):
             return self.refused(OutOfBlocks, manager.append, seq_id, new)
+        free = manager.pool.free_list
         copies = manager.append(seq_id, new)
         assert len(copies) == copied
+        assert manager.table(seq_id).block_ids[len(table) - copied :] + manager.pool.free_list == free
         for source, target, num_tokens in copies:
             assert source != target and num_tokens == length % self.block_size
             for offset in range(num_tokens):
@@ -145,14 +161,18 @@ class Blocks(RuleBasedStateMachine):
     def crop(self, data):
         seq_id = data.draw(st.sampled_from(sorted(self.tokens)))
         kept = data.draw(st.integers(0, len(self.tokens[seq_id])))
+        free = self.free_order_without(seq_id, blocks_for(kept, self.block_size))
         self.manager.crop(seq_id, kept)
+        assert self.manager.pool.free_list == free
         del self.tokens[seq_id][kept:]
 
     @precondition(lambda self: self.tokens)
     @rule(data=st.data())
     def free(self, data):
         seq_id = data.draw(st.sampled_from(sorted(self.tokens)))
+        free = self.free_order_without(seq_id)
         self.manager.free(seq_id)
+        assert self.manager.pool.free_list == free
         del self.tokens[seq_id], self.extras[seq_id], self.findable[seq_id]
 
     @rule()

@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,6 +73,46 @@ def test_a_position_past_the_tokens_is_refused(position):
 def test_a_table_that_points_outside_or_disagrees_with_its_length_is_refused(table, says):
     with pytest.raises(BlockError, match=says):
         table.check(8)
+
+
+@settings(deadline=None)
+@given(st.permutations(range(8)), st.integers(1, 4), st.integers(1, 16), st.data())
+def test_any_damage_to_a_table_is_named_and_nothing_changes(blocks, block_size, num_tokens, data):
+    num_tokens = min(num_tokens, 8 * block_size)
+    table = BlockTable(block_size, list(blocks)[: blocks_for(num_tokens, block_size)], num_tokens)
+    table.check(8)
+    place = data.draw(st.integers(0, len(table.block_ids) - 1))
+    outside = data.draw(st.integers(8, 99) | st.integers(-99, -1))
+    damages = {
+        "outside": (lambda ids: ids.__setitem__(place, outside), f"blocks [{outside}]"),
+        "twice": (lambda ids: ids.append(ids[place]), "names a block twice"),
+        "short": (lambda ids: ids.pop(place), f"the table has {len(table.block_ids) - 1}"),
+    }
+    damage, says = damages[data.draw(st.sampled_from(sorted(damages)))]
+    damage(table.block_ids)
+    before = copy.deepcopy(table)
+    with pytest.raises(TableError) as caught:
+        table.check(8)
+    assert says in str(caught.value) and table == before
+
+
+def test_a_table_too_short_for_its_length_has_no_slots_past_its_end():
+    table = BlockTable(4, [7, 2], 10)
+    assert table.slot_mapping(0, 8) == [*range(28, 32), *range(8, 12)]
+    for look_up in (
+        lambda: table.locate(8),
+        lambda: table.slot(9),
+        lambda: table.slot_mapping(),
+        lambda: table.slot_mapping(7, 9),
+    ):
+        with pytest.raises(TableError, match=r"need block number 2 of the table, which has 2: \[7, 2\]"):
+            look_up()
+
+
+@pytest.mark.parametrize("num_blocks", [0, -1, 1.5, "8", None])
+def test_a_pool_to_check_against_has_a_size(num_blocks):
+    with pytest.raises(BlockError, match="number of blocks"):
+        BlockTable(4, [0], 4).check(num_blocks)
 
 
 def test_a_good_table_passes():

@@ -1,4 +1,6 @@
-from kvcourse.blocks import PrefixIndex, hit_limit
+import pytest
+
+from kvcourse.blocks import BlockError, PrefixIndex, hit_limit
 
 A, B, C = b"a" * 32, b"b" * 32, b"c" * 32
 
@@ -6,6 +8,13 @@ A, B, C = b"a" * 32, b"b" * 32, b"c" * 32
 def test_at_least_the_last_token_must_run():
     assert [hit_limit(n, 16) * 16 for n in (1, 15, 16, 17, 32, 33, 8192)] == [0, 0, 0, 16, 16, 32, 8176]
     assert [hit_limit(n, 1) for n in (1, 2, 5)] == [0, 1, 4]
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "4", None, True])
+def test_no_prompt_is_empty_and_no_block(bad):
+    for sizes in ((bad, 4), (4, bad)):
+        with pytest.raises(BlockError, match="must be a whole number"):
+            hit_limit(*sizes)
 
 
 def test_a_match_ends_at_the_first_miss():

@@ -167,6 +167,9 @@ def test_a_table_that_does_not_fit(table, says):
     with pytest.raises(TableError) as error:
         InPlaceAttention([BlockTable(4, [1], 4), table], 1, 5)
     assert says in str(error.value)
+    with pytest.raises(TableError) as error:
+        gather(torch.zeros(5, 2, 3, 4), torch.zeros(5, 2, 4, 3), table)
+    assert says in str(error.value)
 
 
 def test_more_new_tokens_than_the_table_holds():

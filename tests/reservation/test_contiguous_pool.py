@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -150,6 +151,14 @@ def test_sizes_are_whole_and_above_zero(size):
             make()
     with pytest.raises(ReservationError):
         PagedPool(8, 9)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_lengths_out_of_an_array_will_do(policy):
+    ours, theirs = ContiguousPool(64, policy(16)), ContiguousPool(64, policy(16))
+    ours.admit("a", 3, 5)
+    theirs.admit("a", *np.array([3, 5]))
+    assert ours.split() == theirs.split()
 
 
 # ---- the paged pool

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from kvcourse.blocks.errors import whole_number
+
 
 def hit_limit(num_tokens: int, block_size: int) -> int:
     """Blocks of a prompt that a hit may cover: its last token must run, or there are no logits to sample.
@@ -9,7 +11,8 @@ def hit_limit(num_tokens: int, block_size: int) -> int:
     Whole blocks only, so a prompt that fills its blocks exactly loses a whole one: 32 tokens in blocks of 16
     hit 16.
     """
-    return (num_tokens - 1) // block_size
+    num_tokens = whole_number(num_tokens, "the number of tokens", 1)
+    return (num_tokens - 1) // whole_number(block_size, "the block size")
 
 
 class PrefixIndex:

@@ -51,7 +51,7 @@ class BlockTable:
         position = _position(position)
         if not 0 <= position < self.num_tokens:
             raise TableError(f"position {position} is outside the {self.num_tokens} tokens of this table.")
-        return self.block_ids[position // self.block_size], position % self.block_size
+        return self._block(position // self.block_size), position % self.block_size
 
     def slot(self, position: int) -> int:
         """Index of the token's place in the pool seen as one row of slots."""
@@ -66,23 +66,35 @@ class BlockTable:
                 f"positions {start} to {stop} are outside the {self.num_tokens} tokens of this table."
             )
         size, blocks = self.block_size, self.block_ids
+        if stop > start:
+            self._block((stop - 1) // size)
         return [blocks[position // size] * size + position % size for position in range(start, stop)]
+
+    def _block(self, number: int) -> int:
+        try:
+            return self.block_ids[number]
+        except IndexError:
+            raise TableError(
+                f"{self.num_tokens} tokens in blocks of {self.block_size} need block number {number} of the "
+                f"table, which has {len(self.block_ids)}: {shown(self.block_ids)}."
+            ) from None
 
     def check(self, num_blocks: int) -> None:
         """TableError unless all blocks lie in a pool of `num_blocks`, none twice, and they fit the length."""
+        whole_number(num_blocks, "the number of blocks")
         whole_number(self.block_size, "the block size")
         whole_number(self.num_tokens, "the number of tokens", 0)
         blocks = whole_numbers(self.block_ids, "the blocks of a table")
         outside = [block for block in blocks if not 0 <= block < num_blocks]
         if outside:
             raise TableError(
-                f"the table points to blocks {outside} of a pool that has 0 to {num_blocks - 1}."
+                f"the table points to blocks {shown(outside)} of a pool that has 0 to {num_blocks - 1}."
             )
         if len(set(blocks)) < len(blocks):
-            raise TableError(f"the table {blocks} names a block twice.")
+            raise TableError(f"the table {shown(blocks)} names a block twice.")
         expected = blocks_for(self.num_tokens, self.block_size)
         if len(blocks) != expected:
             raise TableError(
                 f"{self.num_tokens} tokens in blocks of {self.block_size} take {expected} blocks; "
-                f"the table has {len(blocks)}: {blocks}."
+                f"the table has {len(blocks)}: {shown(blocks)}."
             )

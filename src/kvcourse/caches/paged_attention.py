@@ -81,7 +81,11 @@ def write(keys: Tensor, values: Tensor, blocks: Tensor, offsets: Tensor, k: Tens
 
 
 def gather(keys: Tensor, values: Tensor, table: BlockTable) -> tuple[Tensor, Tensor]:
-    """K and V of one row copied together, in the order of its tokens: `(1, H_kv, T, D)` each."""
+    """K and V of one row copied together, in the order of its tokens: `(1, H_kv, T, D)` each.
+
+    TableError for a table that does not fit the pool.
+    """
+    table.check(len(keys))
     blocks = torch.tensor(table.block_ids, device=keys.device)  # (n,)
     k = keys[blocks].permute(1, 0, 3, 2).flatten(1, 2)  # (H_kv, n block_size, D)
     v = values[blocks].transpose(0, 1).flatten(1, 2)  # (H_kv, n block_size, D)

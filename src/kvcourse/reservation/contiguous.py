@@ -36,7 +36,7 @@ class ContiguousPool(Pool):
         Errors: RequestTooLong if it can never fit, OutOfSlots if it does not fit now, RequestError for an id
         in use.
         """
-        self._check_new(request_id, prompt, output)
+        prompt, output = self._check_new(request_id, prompt, output)
         if prompt + output > self.policy.max_tokens:
             raise RequestTooLong(
                 f"request {shown(request_id)} has {prompt} + {output} tokens; "

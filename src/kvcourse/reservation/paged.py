@@ -44,7 +44,7 @@ class PagedPool(Pool):
         Errors: RequestTooLong if it can never fit, OutOfBlocks if its prompt does not fit now, RequestError
         for an id in use.
         """
-        self._check_new(request_id, prompt, output)
+        prompt, output = self._check_new(request_id, prompt, output)
         most = self.blocks.num_usable * self.block_size
         if prompt + output > most:
             raise RequestTooLong(

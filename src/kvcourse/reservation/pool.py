@@ -23,12 +23,13 @@ class Pool:
         holdings = map(self.holding, self.requests)
         return PoolSplit.of(self.num_slots, *map(sum, zip((0, 0, 0, 0), *holdings, strict=True)))
 
-    def _check_new(self, request_id: Hashable, prompt: int, output: int) -> None:
-        """What every pool asks of a request before it admits it."""
-        whole_number(prompt, "the tokens of a prompt", error=ReservationError)
-        whole_number(output, "the tokens of an output", error=ReservationError)
+    def _check_new(self, request_id: Hashable, prompt: int, output: int) -> tuple[int, int]:
+        """What every pool asks of a request before it admits it; its prompt and its output."""
+        prompt = whole_number(prompt, "the tokens of a prompt", error=ReservationError)
+        output = whole_number(output, "the tokens of an output", error=ReservationError)
         if self._is_running(request_id):
             raise RequestError(f"request {shown(request_id)} is already running.")
+        return prompt, output
 
     def _get(self, request_id: Hashable):
         if not self._is_running(request_id):
