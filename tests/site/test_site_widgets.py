@@ -5,7 +5,7 @@ import json
 
 import pytest
 import torch
-from site_harness import Visitor, served
+from site_harness import ROOT, Visitor, served
 
 from kvcourse.caches import GrowingCache
 from kvcourse.decoder import tiny_model
@@ -110,14 +110,16 @@ def test_play_runs_to_the_end_and_pause_stops_it(visit):
     assert widget.get_by_role("button", name="Play").is_visible()
 
 
-def test_quizzes_answer_every_option(visit):
+@pytest.mark.parametrize("chapter", sorted(path.stem for path in ROOT.glob("book/ch*.md")))
+def test_quizzes_answer_every_option(visit, chapter):
     """Each option gives its own feedback and says right or wrong in words; quizzes do not mix."""
-    page = visit(CHAPTER, width=390)
+    page = visit(f"book/{chapter}.html", width=390)
     quizzes = page.locator(".kv-quiz").all()
     assert len(quizzes) >= 4
     positions = set()
     for quiz in quizzes:
         spec = json.loads(quiz.get_attribute("data-state"))["spec"]
+        assert len({answer["text"] for answer in spec["answers"]}) == len(spec["answers"])
         feedback, check = quiz.get_by_role("status"), quiz.get_by_role("button", name="Check")
         check.click()
         assert feedback.inner_text().startswith("Choose an answer first.")

@@ -114,7 +114,7 @@ export function written(pool, block) {
 const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const listed = (items) => (items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`);
 const named = (blocks) => `block${blocks.length === 1 ? "" : "s"} ${listed(blocks)}`;
-const percent = (part, whole) => `${Math.round((100 * part) / whole)} %`;
+const percent = (part, whole) => `${Math.round((100 * part) / whole)}\u00a0%`;
 
 function told(event, pool) {
   const { kind, name, count, copy, fresh } = event;
@@ -180,7 +180,7 @@ function tablesPanel(onChoose) {
   }));
   const none = node("p", { className: "kv-none", textContent: "No sequence. Start one." });
   const element = node("fieldset", { className: "kv-tables" },
-    node("legend", { textContent: "Sequences and their block tables" }), ...Object.values(rows).map(({ row }) => row), none);
+    node("legend", { textContent: "Block tables" }), ...Object.values(rows).map(({ row }) => row), none);
   return {
     element,
     show(pool, chosen, number) {
@@ -191,7 +191,7 @@ function tablesPanel(onChoose) {
         if (!table) continue;
         input.checked = name === chosen;
         tokens.textContent = counted(table.tokens, "token");
-        heard.textContent = `, block table ${table.blocks.join(", ")}`;
+        heard.textContent = `block table ${table.blocks.join(", ")}`;
         entries.replaceChildren(...table.blocks.map((block, i) => {
           const entry = node("span", { className: "kv-entry" }, node("small", { textContent: i }), node("span", { textContent: block }));
           entry.classList.toggle("kv-chosen", name === chosen && i === number);
@@ -232,9 +232,10 @@ function drawnBlock(pool, block, refs, place, copy) {
   });
   const copied = copy?.target === block;
   const head = node("span", { className: "kv-block-head" }, node("span", { className: "kv-block-id", textContent: block }),
-    ...owners.map((name) => node("b", { className: `kv-tag kv-of-${name}`, textContent: name })),
     node("span", { className: "kv-refs", textContent: refs }));
-  const box = node("div", { className: `kv-block kv-block-${state}` }, head, node("span", { className: "kv-slots" }, ...slots));
+  const tags = owners.map((name) => node("b", { className: `kv-tag kv-of-${name}`, textContent: name }));
+  const box = node("div", { className: `kv-block kv-block-${state}` }, head, node("span", { className: "kv-owners" }, ...tags),
+    node("span", { className: "kv-slots" }, ...slots));
   box.dataset.block = block;
   box.dataset.refs = refs;
   if (copied) {
@@ -254,7 +255,7 @@ function legend() {
     const slot = node("span", { className: `kv-slot kv-slot-${state}` });
     if (state === "own") slot.classList.add("kv-of-A");
     return node("li", {}, slot, words);
-  }));
+  }), node("li", {}, node("span", { className: "kv-refs", textContent: "2" }), "reference count"));
 }
 
 function gauges() {
@@ -361,10 +362,11 @@ function render({ model, el }) {
     position.value = at;
     position.setAttribute("aria-valuetext", chosen ? `position ${at} of ${chosen}, slot ${place.slot}` : "no sequence");
     positionLabel.textContent = chosen ? `Position in ${chosen}, 0 to ${last}` : "Position";
-    formula.textContent = chosen
-      ? `Position ${at} of ${chosen}: block = table[${at} // ${pool.blockSize}] = table[${place.number}] = ${place.block}, ` +
-        `offset = ${at} % ${pool.blockSize} = ${place.offset}, slot = ${place.block} × ${pool.blockSize} + ${place.offset} = ${place.slot}`
-      : "";
+    const steps = chosen
+      ? [`Position ${at} of ${chosen}:`, `block = table[${at} // ${pool.blockSize}] = table[${place.number}] = ${place.block}`,
+        `offset = ${at} % ${pool.blockSize} = ${place.offset}`, `slot = ${place.block} × ${pool.blockSize} + ${place.offset} = ${place.slot}`]
+      : [];
+    formula.replaceChildren(...steps.flatMap((step) => [node("span", { textContent: step }), " "])); // broken between steps only
     tables.show(pool, chosen, place?.number);
     blocks.show(pool, place, event?.copy);
     figures.show(pool);
