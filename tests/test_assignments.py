@@ -53,6 +53,33 @@ FACTS = {
     "a2-memory": Facts(
         points=46, problems=11, cells=frozenset(f"q{n}" for n in range(1, 12)), right=3, wrong=7
     ),
+    "a3-contiguous": Facts(
+        points=42,
+        problems=10,
+        cells=frozenset(
+            [
+                "q1-sentence",
+                "q1",
+                "q2",
+                "q3",
+                "q4-room",
+                "q4-holes",
+                "q5-up",
+                "q5-halves",
+                "q5-other",
+                "q6",
+                "q7-pool",
+                "q7-tokens",
+                "q8-policy",
+                "q8-run",
+                "q9-read",
+                "q9-waste",
+                "q9-audit",
+                "q10-fit",
+                "q10-step",
+                "q10-why",
+            ]
+        ),
 }
 each_assignment = pytest.mark.parametrize("name", FACTS)
 

@@ -61,9 +61,9 @@ def test_the_packages_allocator_passes_in_any_order(num_slots):
 
 @pytest.mark.parametrize(
     ("before", "got", "size", "part"),
-    [([], None, 8, "It is refused, but 8 free slots lie together"), ([], 4, 8, "It starts at 4"),
-     ([], 16, 1, "inside the pool of 16"), ([], -8, 8, "inside the pool"), ([0], 0, 4, "in another one"),
-     ([4], 0, 5, "It has slots 0 to 7"), ([], "0", 4, "or None, is expected"), ([], True, 1, "or None")],
+    [([], None, 8, "It is refused.* 8 free slots lie together"), ([], 4, 8, "and starts at 4"),
+     ([], 16, 1, "of 16 in the pool"), ([], -8, 8, "inside the pool"), ([0], 0, 4, "in another one"),
+     ([4], 0, 5, "It has slots 0 to 7"), ([], "0", 4, "or None, is expected"), ([], True, 1, "It is True")],
 )  # fmt: skip
 def test_a_wrong_answer_is_told(before, got, size, part):
     held = Held(16)
@@ -73,7 +73,7 @@ def test_a_wrong_answer_is_told(before, got, size, part):
         held.took(check, got, size, "allocate")
     with pytest.raises(CheckFailed) as caught:
         held.took(hidden, got, size, "allocate")
-    assert "It starts at" not in str(caught.value) and "It has slots" not in str(caught.value)
+    assert not any(letter.isdigit() for letter in str(caught.value))
 
 
 def test_refusing_is_right_where_no_aligned_piece_is_free():

@@ -36,35 +36,32 @@ class Held:
         """Check the answer to a request of `size` slots, and note the region. None: nothing large enough."""
         __tracebackhide__ = True
         wanted, total = power_above(size), len(self.owner)
+
+        def that(holds: bool, sentence: str, values: str) -> None:
+            __tracebackhide__ = True
+            checks.that(holds, case, f"{sentence} {values}" if checks is check else sentence)
+
         if got is None:
             sentence = (
-                f"It is refused, but {wanted} free slots lie together at a multiple of {wanted}. Are free "
-                "halves of one region merged, as far as it goes? Is a larger region split? "
-                "Does the function return?"
+                "It is refused, but an aligned piece of that size is free. Are free halves of one region "
+                "merged, as far as it goes? Is a larger region split? Does the function return?"
             )
-            checks.that(not self.fits(size), case, sentence)
+            that(
+                not self.fits(size), sentence, f"{wanted} free slots lie together at a multiple of {wanted}."
+            )
             return
         start = whole(got)
-        checks.that(
-            start is not None, case, f"The start of a region, or None, is expected; got {describe(got)}."
-        )
-        sentence = f"A region of {wanted} slots starts at a multiple of {wanted}, inside the pool of {total}."
+        that(start is not None, "The start of a region, or None, is expected.", f"It is {describe(got)}.")
         inside = 0 <= start <= total - wanted and start % wanted == 0
-        checks.that(inside, case, self._told(checks, sentence, f"It starts at {describe(start)}."))
+        sentence = "A region starts at a multiple of its size and lies inside the pool."
+        that(inside, sentence, f"This one has {wanted} slots, of {total} in the pool, and starts at {start}.")
         sentence = "Slots of this region are in another one, which is still held."
-        apart = self.is_free(start, wanted)
-        checks.that(
-            apart, case, self._told(checks, sentence, f"It has slots {start} to {start + wanted - 1}.")
-        )
+        that(self.is_free(start, wanted), sentence, f"It has slots {start} to {start + wanted - 1}.")
         self.owner[start : start + wanted] = [start] * wanted
         self.starts.append(start)
 
     def gave_back(self, start: int) -> None:
         self.owner = [None if owner == start else owner for owner in self.owner]
-
-    @staticmethod
-    def _told(checks: Checks, sentence: str, values: str) -> str:
-        return f"{sentence} {values}" if checks is check else sentence
 
 
 def power_above(n: int) -> int:
