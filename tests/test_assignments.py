@@ -80,6 +80,9 @@ FACTS = {
                 "q10-why",
             ]
         ),
+        right=3,
+        wrong=7,
+    ),
 }
 each_assignment = pytest.mark.parametrize("name", FACTS)
 
