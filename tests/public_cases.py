@@ -5,7 +5,12 @@ absolute `tolerance` in that unit, which the result is compared with. `match` is
 false marks a published error, which must come out contradicted. A row without a shape is looked up by its
 `model`.
 
-Exit status: 0 when no row disagrees with its `match`, 1 when one does, 2 for input that cannot be read.
+With --configs each line has a model's `config` (its config.json) or, where that is null, `facts` in the same
+fields; printed are the bytes of one sequence's cache, used and reserved, at 4,096 and 32,768 tokens, or the
+reason for refusing. `params_counted_on_meta` must be our own count of parameters where we have one.
+--transformers also builds each configuration, scaled down, in Transformers and compares the tensors it keeps.
+
+Exit status: 0 when no row disagrees, 1 when one does, 2 for input that cannot be read.
 """
 
 import argparse
@@ -16,7 +21,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from cases import quantities, units
+from cases import config_rows, quantities, units
 from cases.params import Uncovered, Unreadable
 from kvcourse.errors import shown
 
@@ -136,10 +141,52 @@ def run(paths: list[Path]) -> int:
     return 2 if unreadable else 1 if disagree else 0
 
 
+def run_configs(paths: list[Path], as_json: bool, oracle=None) -> int:
+    """Print what the configurations in `paths` take; totals go to stderr where the lines are JSON."""
+    sized = refused = wrong = unreadable = 0
+    if not as_json:
+        print("  ".join(f"{f'{n:,} used':>15} {f'{n:,} reserved':>15}" for n in config_rows.LENGTHS))
+    for path in paths:
+        try:
+            rows = read_rows(path)
+        except Unreadable as error:
+            print(f"public_cases: {error}.", file=sys.stderr)
+            unreadable += 1
+            continue
+        for number, row in enumerate(rows, start=1):
+            try:
+                if isinstance(row, Unreadable):
+                    raise row
+                done = config_rows.measure(row, oracle)
+            except Unreadable as error:
+                print(f"public_cases: {path}, row {number}: {error}.", file=sys.stderr)
+                unreadable += 1
+                continue
+            sized, refused = sized + (done.model is not None), refused + (done.model is None)
+            wrong += bool(done.wrong)
+            print(done.as_json() if as_json else done.line())
+    total = f"{sized + refused} rows: {sized} sized, {refused} refused; {wrong} disagree, "
+    total += f"{unreadable} unreadable."
+    print(total, file=sys.stderr if as_json else sys.stdout)
+    return 2 if unreadable else 1 if wrong else 0
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="public_cases.py", description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="rows in JSON, one a line")
-    return run(parser.parse_args(argv).files)
+    parser.add_argument("--configs", action="store_true", help="rows are configurations, not figures")
+    parser.add_argument("--json", action="store_true", help="with --configs: JSON lines, exact bytes")
+    parser.add_argument("--transformers", action="store_true", help="with --configs: compare with its caches")
+    args = parser.parse_args(argv)
+    if not args.configs:
+        if args.json or args.transformers:
+            parser.error("--json and --transformers go with --configs")
+        return run(args.files)
+    if args.transformers:
+        from cases.scaled import contradiction as oracle  # builds models: torch and Transformers
+    else:
+        oracle = None
+    return run_configs(args.files, args.json, oracle)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import torch
 import transformers
 
-from kvcourse.memory import CompressedAttention, RecurrentState, SlidingAttention, Together
+from cases import in_transformers
 
 
 def config_of(raw: dict):
@@ -58,20 +58,5 @@ def tensors(layer) -> list:
 
 
 def beyond(layer, tokens: int) -> int:
-    """Bytes that Transformers keeps of a layer in fp32 beyond ours; fewer are negative.
-
-    It drops what leaves a window one step early, because the query's own K and V come with it; and it keeps
-    as many inputs of a convolution as its kernel is wide, though the newest comes with the step.
-    DeepSeek-V4's one vector for K and V stands there twice in the layers that compress nothing.
-    """
-    if isinstance(layer, Together):
-        return sum(beyond(part, tokens) for part in layer.kept)
-    if isinstance(layer, RecurrentState):
-        return 4 * layer.conv_channels
-    window = getattr(layer, "window", getattr(layer, "chunk", tokens + 1))
-    early = tokens >= window
-    if isinstance(layer, CompressedAttention):
-        again = 0 if layer.ratio else min(tokens, window) - early
-        return 4 * layer.width * (again - early)
-    kept = layer.attention if isinstance(layer, SlidingAttention) or early else None
-    return -4 * early * sum(part.elements for part in kept.parts(1)) if kept is not None else 0
+    """Bytes that Transformers keeps of a layer in fp32 beyond ours: `cases/in_transformers.py`."""
+    return 4 * in_transformers.beyond(layer, tokens)

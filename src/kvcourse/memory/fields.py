@@ -53,13 +53,21 @@ class Fields:
 
     def get(self, name: str) -> object:
         """The value of a field, from the decoder's part or else from the whole; null is absent."""
+        found = {}
         for known in self._names(name):
             self.used.add(known)
             value = self.raw.get(known)
             value = self.outer.get(known) if value is None else value
             if value is not None:
-                return value
-        return None
+                found[known] = value
+        (first, value), *others = found.items() or [(name, None)]
+        for other, second in others:
+            if second != value:
+                raise ConfigError(
+                    f"fields that mean the same disagree: {first} = {shown(value)} and {other} = "
+                    f"{shown(second)}."
+                )
+        return value
 
     def absent(self, name: str) -> bool:
         """Whether the file leaves the field out, under all its names: a null is there and means none."""

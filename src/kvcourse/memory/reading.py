@@ -9,6 +9,7 @@ from kvcourse.errors import ConfigError, UnitError, shown
 from kvcourse.memory.families import FAMILIES, reader_of, wrapped
 from kvcourse.memory.fields import Fields
 from kvcourse.memory.formats import parse_format
+from kvcourse.memory.gguf_names import as_config
 from kvcourse.memory.layers import FullAttention
 from kvcourse.memory.model import CacheModel, Fact
 
@@ -23,7 +24,7 @@ def from_config(config: dict | ModelConfig, source_tokens: int | None = None) ->
     """
     if isinstance(config, ModelConfig):
         return _from_shape(config)
-    fields = Fields(config, source_tokens)
+    fields = Fields(as_config(config) if isinstance(config, dict) else config, source_tokens)
     model_type = _model_type(fields)
     fields.read_as(model_type)
     layers = FAMILIES[reader_of(model_type)](fields)
