@@ -115,6 +115,12 @@ def test_numbers_in_a_table(value, text):
     assert repr(viz.table(["n"], [[value]])) == f"n\n{text}"
 
 
+def test_a_dash_for_none_leaves_a_column_of_numbers_aligned():
+    page = viz.table(["ours", "theirs"], [["97.2 ± 0.1", "–"], [3, "none – yet"]])._repr_html_()
+    assert '<td class="kv-num">97.2 ± 0.1</td><td>–</td>' in page
+    assert '<td class="kv-num">–</td>' in viz.table(["a"], [[1], ["–"]])._repr_html_()
+
+
 def test_a_corner_cell_is_no_heading():
     page = viz.table(["", "rows"], [["with a cache", 79]])._repr_html_()
     assert '<tr><td></td><th scope="col" class="kv-num">rows</th></tr>' in page

@@ -146,8 +146,8 @@ def _text(cell: Any) -> str:
 
 
 def _is_number(cell: Any) -> bool:
-    """Numbers, and text that begins with one ("2.00 GiB", "46,080", "1.9x")."""
-    return bool(re.match(r"[-+−]?\d", _text(cell)))
+    """Numbers, text that begins with one ("2.00 GiB", "46,080", "1.9x"), and a dash for none."""
+    return bool(re.match(r"[-+−]?\d|–$", _text(cell)))
 
 
 def quiz(question: str, answers: Sequence[dict[str, Any]]):
