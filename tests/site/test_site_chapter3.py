@@ -82,17 +82,21 @@ def steps_of_the_pools(policy, requests, added):
 
 
 def cases():
-    """Request lists of all densities, with and without the learner's own; the page's own one first."""
+    """The page's own requests, then lists of all densities, with and without additions of the learner."""
     generator = random.Random(0)
-    length = lambda most: generator.randint(1, most)  # noqa: E731
+
+    def lengths(most):
+        prompt = generator.randint(1, allocator.LONGEST - 1)
+        return [prompt, generator.randint(1, min(most, allocator.LONGEST - prompt))]
+
     yield [[request.prompt, request.output] for request in allocator.requests()], []
-    half = allocator.LONGEST // 2
     for count in (0, 1, 3, 12, 40, 96, 96, 96):
-        requests = [[length(half), length(generator.choice((2, 5, half)))] for _ in range(count)]
-        added = [
-            [length(allocator.STEPS), length(half), length(half)] for _ in range(generator.choice((0, 3, 20)))
-        ]
-        yield requests, added
+        most, own = (
+            generator.choice((2, 5, allocator.LONGEST)),
+            generator.choice((0, 3, allocator.MOST_ADDED)),
+        )
+        added = [[generator.randint(1, allocator.STEPS), *lengths(most)] for _ in range(own)]
+        yield [lengths(most) for _ in range(count)], added
 
 
 def test_the_oracle_itself_is_the_simulator_step_by_step():

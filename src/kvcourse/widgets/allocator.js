@@ -94,14 +94,12 @@ function contiguous(policy) {
 function paged() {
   const free = Array.from({ length: Math.floor(SLOTS / BLOCK) }, (_, i) => i);
   const asks = ({ stored }) => Math.ceil(stored / BLOCK);
-  let running = 0;
   return {
     asks: (request) => asks(request) * BLOCK,
     holes: () => free.map((block) => ({ start: block * BLOCK, size: BLOCK })),
     admit(request) {
-      if (asks(request) + (running ? WATERMARK : 0) > free.length) return false;
+      if (asks(request) + WATERMARK > free.length) return false; // an empty pool has room for both
       request.blocks = free.splice(0, asks(request));
-      running += 1;
       return true;
     },
     append({ blocks, stored }) {
@@ -110,10 +108,7 @@ function paged() {
       blocks.push(free.shift());
       return true;
     },
-    finish({ blocks }) {
-      free.unshift(...blocks.reverse());
-      running -= 1;
-    },
+    finish: ({ blocks }) => free.unshift(...blocks.reverse()),
     paint({ blocks, stored, final }) {
       return blocks.flatMap((block, number) =>
         Array.from({ length: BLOCK }, (_, i) => {
