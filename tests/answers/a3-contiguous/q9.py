@@ -75,7 +75,7 @@ def faults(num_slots, regions):
 
 # %% wrong: Oracle should lose nothing
 # points: q9-outside=1 q9-printed=1 q9-faults=2
-# hint: may a hole between such regions be too small?
+# hint: But are all its slots full from the first step on?
 # cell: q9-read
 def true_of_the_figure():
     return {"a", "b", "c", "d"}
@@ -83,7 +83,7 @@ def true_of_the_figure():
 
 # %% wrong: holes between slabs
 # points: q9-inside=1 q9-printed=1 q9-faults=2
-# hint: does a freed one fit the next request?
+# hint: does a freed region fit the next request?
 # cell: q9-read
 def true_of_the_figure():
     return {"a", "b", "d", "e"}
@@ -99,7 +99,7 @@ def true_of_the_figure():
 
 # %% wrong: does not see the external part
 # points: q9-inside=1 q9-printed=1 q9-faults=2
-# hint: does a freed one fit the next request?
+# hint: does a freed region fit the next request?
 # cell: q9-read
 def true_of_the_figure():
     return {"a", "b"}

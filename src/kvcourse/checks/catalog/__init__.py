@@ -4,8 +4,9 @@ A way or a slip answers None where an input it needs was not given. They come fr
 issues and tutorials, and from the assignments' answer banks.
 """
 
+from kvcourse.checks.catalog.accounts import ACCOUNTS
+from kvcourse.checks.catalog.allocators import ALLOCATORS
 from kvcourse.checks.catalog.budget import CONCURRENCY, EQUAL, EXCEED, FACTOR, POOL, RATIO, STEP, WEIGHTS
-from kvcourse.checks.catalog.contiguous import ALL as CONTIGUOUS
 from kvcourse.checks.catalog.flops import CROSSOVER, FLOPS, matmul_params
 from kvcourse.checks.catalog.generation import CHAT, LENGTH, PAIRS, ROWS
 from kvcourse.checks.catalog.kinds import Quantity, Slip, Way
@@ -15,7 +16,7 @@ from kvcourse.checks.catalog.paging import ALL as PAGING
 _ALL = (
     ROWS, PAIRS, LENGTH, CHAT, FLOPS, CROSSOVER,
     BYTES, WEIGHTS, EXCEED, RATIO, STEP, EQUAL, POOL, CONCURRENCY, FACTOR, SIZE,
-    *CONTIGUOUS, *PAGING,
+    *ACCOUNTS, *ALLOCATORS, *PAGING,
 )  # fmt: skip
 QUANTITIES = {known.name: known for known in _ALL}
 
