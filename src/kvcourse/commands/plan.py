@@ -159,11 +159,12 @@ def _conclusions(plan: Plan) -> list[str]:
     lines.append(f"  The caches pass the weights with sequence number {crossing:,}.")
     if plan.gpu.bandwidth is not None and plan.most:
         one, all_ = plan.step_seconds(1), plan.step_seconds(plan.most)
-        rates = f"{1 / one:,.0f} and {plan.most / all_:,.0f} tokens a second at best"
-        lines.append(
-            f"  Reading all weights and caches takes {1000 * one:.1f} ms a step for 1 sequence and "
-            f"{1000 * all_:.1f} ms for {plan.most:,}: {rates} (a mixture of experts may read fewer weights)."
-        )
+        lines += [
+            f"  Reading all weights and caches takes {1000 * one:.1f} ms a step for 1 sequence, "
+            f"{1000 * all_:.1f} ms for {plan.most:,}:",
+            f"  {1 / one:,.0f} and {plan.most / all_:,.0f} tokens a second at best "
+            "(a mixture of experts may read fewer weights).",
+        ]
     return lines
 
 
