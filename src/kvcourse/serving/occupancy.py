@@ -1,5 +1,6 @@
 """What a pool is full of, on average over the steps of a run."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -68,10 +69,11 @@ def simulate(
     """Serve `requests` with an empty pool and average over `steps` steps after the first `warm_up`.
 
     Without `steps` the run lasts until every request has finished. `sample_every` n steps a Sample is kept.
-    Errors: RequestTooLong for a request the pool can never hold, SimulationError if no step is counted.
+    Errors: RequestTooLong for a request the pool can never hold, SimulationError if no step is counted. A run
+    that does not end by itself leaves its pool as it was at that step.
     """
     warm_up = whole_number(warm_up, "the number of steps to warm up", 0, error=SimulationError)
-    end = None
+    end = math.inf
     if steps is not None:
         end = warm_up + whole_number(steps, "the number of steps", error=SimulationError)
     if sample_every is not None:
@@ -82,7 +84,7 @@ def simulate(
     seen = Occupancy(pool.num_slots)
     sums = [0, 0, 0, 0]  # stored, used, asked, held: slots x steps
     for stretch in stretches(pool, requests, step_seconds):
-        if end is not None and stretch.start > end:
+        if stretch.start > end:
             break
         if stretch.start > warm_up:
             seen.finished += stretch.finished
@@ -92,9 +94,7 @@ def simulate(
             seen.preempted += stretch.preempted
             seen.delays += stretch.delays
         first = max(stretch.start, warm_up)
-        last = stretch.start + stretch.steps
-        if end is not None:
-            last = min(last, end)
+        last = min(stretch.start + stretch.steps, end)
         if first < last:
             _count(seen, sums, stretch, first, last)
             if sample_every:
