@@ -24,6 +24,7 @@ def lab(tmp_path):
     sources = [
         "from kvcourse import viz\nlive = viz.cache_work(prompt=8, new=4)\nlive",
         "calculator = viz.kv_calc('Llama-2-7B', tokens=4096, sequences=6)\ncalculator",
+        "explorer = viz.block_table([['start', 'A', 6]], position=5)\nexplorer",
         "first = viz.quiz('Which?', [{'text': 'this', 'feedback': 'Not this.'},\n"
         "    {'text': 'that', 'feedback': 'Right.', 'correct': True}])\nfirst",
         "viz.quiz('And now?', [{'text': 'yes', 'feedback': 'Yes.', 'correct': True},\n"
@@ -111,6 +112,15 @@ def test_widgets_in_jupyterlab(chrome, lab):
     calculator.get_by_label("Model").select_option("Llama-3.1-8B")
     assert calculator.locator("[data-size=total-binary]").inner_text() == "8.00 GiB"
 
+    blocks = page.locator(".kv-block-table")
+    blocks.get_by_role("button", name="Fork").click()
+    blocks.get_by_role("button", name="Append 1 token").click()
+    assert "Copy-on-write: A also holds block 1." in blocks.locator(".kv-status").inner_text()
+    blocks.get_by_role("radio").first.check()
+    blocks.get_by_role("slider").focus()
+    page.keyboard.press("ArrowRight")
+    assert "Position 1 of A:" in blocks.locator(".kv-formula").inner_text()
+
     quizzes = page.locator(".kv-quiz")
     quizzes.first.get_by_text("this").click()
     page.keyboard.press("ArrowDown")
@@ -123,12 +133,13 @@ def test_widgets_in_jupyterlab(chrome, lab):
     # The state is the kernel's: a new cell reads the step, and sets it.
     page.locator(".jp-Notebook").get_by_role("textbox").last.click()
     page.keyboard.press("Control+End")
-    page.keyboard.type(
-        "\nlive.step -= 1\nprint('kernel at', live.step, calculator.kv_heads, calculator.sequences)"
-    )
+    page.keyboard.type("\nlive.step -= 1\nseen = [live.step, calculator.kv_heads, calculator.sequences]")
+    page.keyboard.type("\nprint('kernel at', *seen, len(explorer.operations), explorer.position)")
+    page.keyboard.type("\nexplorer.operations = explorer.operations[:1]")
     page.keyboard.press("Control+Enter")
-    page.get_by_text("kernel at 2 8 16", exact=True).wait_for()
+    page.get_by_text("kernel at 2 8 16 3 1", exact=True).wait_for()
     assert "Step 2 of 4" in status.inner_text()
+    blocks.get_by_text("A starts with 6 tokens").wait_for()
     outside = [problem for problem in visitor.problems if re.match("asked another host", problem)]
     assert outside == []
     visitor.close()
