@@ -248,3 +248,127 @@ def test_commas_that_separate_no_thousands_are_refused(capsys, text):
     with pytest.raises(SystemExit) as stopped:
         run(capsys, "GPT-2", "--tokens", text)
     assert stopped.value.code == 2 and text in capsys.readouterr().err
+
+
+# ---- devices, blocks, beams ------------------------------------------------------------------------
+
+
+def test_context_parallel_devices_share_the_tokens_of_a_copy(capsys):
+    """Qwen3-235B's 4 heads lie twice on 8 devices; with 2 that share tokens each holds half of them."""
+    whole = as_json(capsys, "Qwen3-235B-A22B", "--tokens", 1000, "--tp", 8)
+    half = as_json(capsys, "Qwen3-235B-A22B", "--tokens", 1001, "--tp", 8, "--dcp", 2)
+    assert whole["bytes"] == 94 * 2 * 128 * 2 * 1000 and half["bytes"] == 94 * 2 * 128 * 2 * 501
+    latent = as_json(capsys, "DeepSeek-V3", "--tokens", 800, "--tp", 8, "--dcp", 8)
+    assert latent["bytes"] == 61 * 576 * 2 * 100
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [(("Qwen3-235B-A22B", "--tp", 8, "--dcp", 3), "3 context-parallel"),
+     (("Gemma-3-27B", "--dcp", 2), "window"),
+     (("Qwen3-32B", "--dcp", 2), "context-parallel"), (("Qwen3-32B", "--block", 0), "block"),
+     (("Qwen3-32B", "--beams", 0), "beams"), (("Qwen3-32B", "--dcp", 0), "context_ranks"),
+     (("Qwen3-32B", "--tp", 0), "ranks")],
+)  # fmt: skip
+def test_what_cannot_be_shared_is_refused(capsys, args, named):
+    status, out, err = run(capsys, *args)
+    assert (status, out, len(err.splitlines())) == (2, "", 1) and named in err
+
+
+@pytest.mark.parametrize(("tokens", "stored"), [(0, 0), (1, 16), (16, 16), (17, 32)])
+def test_whole_blocks(capsys, tokens, stored):
+    sizes = as_json(capsys, "GPT-2", "--tokens", tokens, "--block", 16)
+    assert sizes["stored_tokens"] == stored and sizes["bytes"] == stored * sizes["bytes_per_token"]
+    assert f"{stored} stored" in run(capsys, "GPT-2", "--tokens", 17, "--block", 16)[1] or stored != 32
+
+
+def test_beams_read_the_same_source(capsys):
+    one, five = (as_json(capsys, "Whisper-base", "--tokens", 448, "--beams", n)["bytes"] for n in (1, 5))
+    assert five - one == 4 * 6 * 2 * 512 * 2 * 448
+    for form in ((), ("--explain",)):
+        assert "5 beams" in run(capsys, "Whisper-base", "--tokens", 9, "--beams", 5, *form)[1]
+
+
+def test_windows_reserved_in_full(capsys):
+    whole = as_json(capsys, "Gemma-3-27B", "--tokens", 131_072, "--reserved")
+    assert whole["bytes"] == 62 * 2**30 and whole["bytes_per_token_after"] == whole["bytes_per_token"]
+
+
+def test_vllms_latents_in_fp8(capsys):
+    """656 bytes a token and layer, and 132 for an indexer's key."""
+    assert as_json(capsys, "DeepSeek-V3", "--dtype", "fp8_ds_mla")["bytes_per_token"] == 61 * 656
+    assert as_json(capsys, "DeepSeek-V3.2", "--dtype", "fp8_ds_mla")["bytes_per_token"] == 61 * (656 + 132)
+    status, _, err = run(capsys, "GPT-2", "--dtype", "fp8_ds_mla")
+    assert status == 2 and "latent" in err
+
+
+# ---- assumptions, and the hub ----------------------------------------------------------------------
+
+
+def test_an_assumption_replaces_a_field_and_says_so(capsys, tmp_path):
+    path = config(tmp_path, cla_share_factor=2)
+    assert run(capsys, path)[0] == 2
+    sizes = as_json(capsys, path, "--assume", "cla_share_factor=null", "--assume", "num_key_value_heads=2")
+    assert sizes["bytes_per_token"] == 2 * 2 * 2 * 16 * 2
+    facts = {fact["name"]: fact["source"] for fact in sizes["facts"]}
+    assert facts["num_kv_heads"] == "num_key_value_heads (assumed)" and "assumed" in sizes["source"]
+
+
+def test_an_unknown_type_may_be_read_as_a_known_one(capsys, tmp_path):
+    path = config(tmp_path, model_type="novel")
+    assert run(capsys, path)[0] == 2
+    assert as_json(capsys, path, "--assume", "model_type=llama")["bytes_per_token"] == 512
+
+
+def test_an_assumption_reaches_a_nested_decoder(capsys, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "llava", "cla_share_factor": 2, "text_config": LLAMA}))
+    assert run(capsys, path)[0] == 2
+    sizes = as_json(capsys, path, "--assume", "cla_share_factor=null", "--assume", "head_dim=8")
+    assert sizes["bytes_per_token"] == 2 * 2 * 4 * 8 * 2
+
+
+@pytest.mark.parametrize(
+    "text", ["", "=", "=4", "head_dim", "head_dim=", "head_dim=[", "num_hidden_layers=-1"]
+)
+def test_assumptions_that_cannot_be_read(capsys, tmp_path, text):
+    status, out, err = run(capsys, config(tmp_path), "--assume", text)
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+
+
+def test_a_configuration_from_a_hub(capsys, monkeypatch):
+    """Only with --hub; a server of our own stands for it."""
+    import http.server
+    import threading
+
+    class Hub(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            found = self.path == "/org/name/resolve/main/config.json"
+            body = json.dumps(LLAMA).encode() if found else b"["
+            self.send_response(401 if "gated" in self.path else 200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        try:
+            assert as_json(capsys, "org/name", "--hub")["bytes_per_token"] == 512
+            for name, said in (("org/gated", "gated"), ("org/other", "JSON object")):
+                status, _, err = run(capsys, name, "--hub")
+                assert status == 2 and said in err
+        finally:
+            server.shutdown()
+            thread.join()
+    status, _, err = run(capsys, "org/name", "--hub")
+    assert status == 2 and "cannot be reached" in err
+
+
+@pytest.mark.parametrize("name", ["gpt2", "a/b/c", "../x", "a/..", "http://x/y", "a b/c", "a/b?c"])
+def test_no_name_of_a_hub(capsys, name):
+    status, _, err = run(capsys, name, "--hub")
+    assert status == 2 and "ORG" not in err and "--hub needs a name" in err

@@ -39,8 +39,9 @@ def _one_product(sizes: "Sizes") -> list[str]:
     ]
     lines.append(f"  x {_bytes_of(sizes.storage.key):<9} {'bytes a number':15} {sizes.storage.key.name}")
     lines.append(f"  = {sizes.first_token:,} bytes a token = {both(sizes.first_token)}")
+    beams = "" if sizes.beams == 1 else f" x {sizes.beams} beams"
     lines.append(
-        f"  x {sizes.tokens:,} tokens = {sizes.sequence:,} bytes a sequence = {both(sizes.sequence)}"
+        f"  x {sizes.stored:,} tokens{beams} = {sizes.sequence:,} bytes a sequence = {both(sizes.sequence)}"
     )
     return lines
 
@@ -50,10 +51,11 @@ def _by_layer(sizes: "Sizes") -> list[str]:
     lines = [f"  one sequence of {sizes.tokens:,} tokens:"]
     for layer, number in sizes.model.groups():
         lines.append(f"  {number} x {layer.describe()}")
-        for part in layer.parts(sizes.tokens):
+        for part in layer.parts(sizes.stored):
             size = part_bytes(part, sizes.storage)
             lines.append(f"      {part.role}: {_product(part)} = {part.elements:,} numbers = {size:,} bytes")
-    lines.append(f"  = {sizes.sequence:,} bytes a sequence = {both(sizes.sequence)}")
+    beams = "" if sizes.beams == 1 else f" with {sizes.beams} beams, which share what is read of the source"
+    lines.append(f"  = {sizes.sequence:,} bytes a sequence{beams} = {both(sizes.sequence)}")
     lines.append(
         f"    {sizes.first_token:,} bytes for the first token, {sizes.next_token:,} for the next one"
     )

@@ -6,21 +6,26 @@ from dataclasses import dataclass
 
 from kvcourse import registry
 from kvcourse.commands import explain
-from kvcourse.commands.subject import Subject, add_lengths, add_model, count, find
+from kvcourse.commands.subject import Subject, add_assumptions, add_lengths, add_model, count, find
 from kvcourse.errors import UserError
 from kvcourse.memory import (
     CacheModel,
     Storage,
+    beam_bytes,
+    blocks_for,
     parse_storage,
+    refuse_context_parallel,
     sequences_to_exceed,
     tokens_to_reach,
     weight_bytes,
 )
+from kvcourse.memory.reserved import reserved
 from kvcourse.units import format_size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
+    add_assumptions(parser)
     add_lengths(parser)
     parser.add_argument(
         "--weights", metavar="D", help="dtype of the weights (default: as published, or fp16)"
@@ -31,6 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", type=count, metavar="N", help="tokens of an encoder-decoder's source")
     parser.add_argument(
         "--tp", type=count, metavar="N", default=1, help="on each of N tensor-parallel devices"
+    )
+    parser.add_argument(
+        "--dcp", type=count, metavar="N", default=1, help="of which N share the tokens (context parallel)"
+    )
+    parser.add_argument("--block", type=count, metavar="N", default=1, help="in whole blocks of N tokens")
+    parser.add_argument("--beams", type=count, metavar="N", default=1, help="beams a sequence")
+    parser.add_argument(
+        "--reserved", action="store_true", help="windowed layers as long as the others, as some servers keep"
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exact bytes, for programs")
@@ -56,27 +69,43 @@ class Sizes:
     weights: int | None
     sequences_to_exceed: int | None
     tokens_to_reach: int | None
+    stored: int  # tokens of a sequence on this device, in whole blocks
+    beams: int
 
 
 def measure(args: argparse.Namespace) -> Sizes:
     """The sizes that the arguments ask for. Raises UserError."""
-    subject = find(args.model, args.params, args.source)
+    subject = find(args.model, args.params, args.source, args.assume, args.hub)
     storage = parse_storage(args.dtype or subject.model.dtype or "fp16")
     tokens = subject.model.max_tokens if args.tokens is None else args.tokens
     if tokens is None:
         raise UserError("the configuration does not tell the longest context; give --tokens.")
-    model = subject.model if args.tp == 1 else subject.model.shard(args.tp)
-    sequence, first = model.bytes(tokens, dtype=storage), model.bytes_per_token(storage)
+    model, stored = share(subject.model, args, tokens)
+    sequence = beam_bytes(model, stored, args.beams, storage)
+    first = model.bytes_per_token(storage)
     step = max((getattr(layer, "ratio", 1) for layer in model.layers), default=1)
-    later = model.bytes_per_token(storage, held=tokens, over=max(step, 1))
+    later = model.bytes_per_token(storage, held=stored, over=max(step, 1))
     dtype = args.weights or subject.model.dtype or "fp16"
     weights = None if subject.parameters is None else weight_bytes(subject.parameters, dtype) // args.tp
+    even = stored == tokens and sequence == tokens * first  # every token adds as much
     return Sizes(
         subject, model, storage, tokens, args.batch, args.tp, first, later, sequence, args.batch * sequence,
         dtype, weights,
         sequences_to_exceed(sequence, weights) if weights and sequence else None,
-        tokens_to_reach(weights, first) if weights and first and sequence == tokens * first else None,
+        tokens_to_reach(weights, first) if weights and first and even else None,
+        stored, args.beams,
     )  # fmt: skip
+
+
+def share(model: CacheModel, args: argparse.Namespace, tokens: int) -> tuple[CacheModel, int]:
+    """What one device holds of every layer, and how many tokens of a sequence, in whole blocks."""
+    if args.reserved:
+        model = reserved(model)
+    if args.dcp != 1:
+        refuse_context_parallel(model, args.tp, args.dcp)
+    each = blocks_for(tokens, max(args.dcp, 1))  # the largest share, where the tokens do not divide
+    stored = blocks_for(each, args.block) * args.block
+    return model if args.tp == 1 else model.shard(args.tp), stored
 
 
 def run(args: argparse.Namespace) -> int:
@@ -97,7 +126,9 @@ def table(sizes: Sizes) -> str:
     rows += [("  each token", *_both(sizes.first_token))]
     if sizes.next_token != sizes.first_token:
         rows += [(f"  each token after {sizes.tokens:,}", *_both(sizes.next_token))]
-    rows += [(f"  one sequence of {sizes.tokens:,} tokens", *_both(sizes.sequence))]
+    kept = "" if sizes.stored == sizes.tokens else f", {sizes.stored:,} stored"
+    kept += "" if sizes.beams == 1 else f", {sizes.beams:,} beams"
+    rows += [(f"  one sequence of {sizes.tokens:,} tokens{kept}", *_both(sizes.sequence))]
     if sizes.batch != 1:
         rows += [(f"  {sizes.batch:,} such sequences", *_both(sizes.total))]
     if sizes.weights is not None:
@@ -137,6 +168,8 @@ def as_json(sizes: Sizes) -> dict:
         "tokens": sizes.tokens,
         "batch": sizes.batch,
         "devices": sizes.ranks,
+        "stored_tokens": sizes.stored,
+        "beams": sizes.beams,
         "cache_dtype": {"keys": sizes.storage.key.name, "values": sizes.storage.value.name},
         "bytes_per_token": sizes.first_token,
         "bytes_per_token_after": sizes.next_token,

@@ -8,10 +8,12 @@ lies in exists.
 import argparse
 import contextlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kvcourse import registry
+from kvcourse.commands import assumed, hub
 from kvcourse.configs import read_json
 from kvcourse.errors import ConfigError, UserError, shown
 from kvcourse.memory import CacheModel, CrossAttention, count_parameters, from_config
@@ -34,6 +36,19 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         nargs="?",
         help="a published model's name, a config.json, or its folder (ORG/NAME is a name unless ORG exists)",
+    )
+
+
+def add_assumptions(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--assume",
+        metavar="FIELD=VALUE",
+        action="append",
+        default=[],
+        help="set a field of the configuration; null drops one that was not understood; may be repeated",
+    )
+    parser.add_argument(
+        "--hub", action="store_true", help="MODEL is ORG/NAME on a hub: fetch its config.json"
     )
 
 
@@ -65,15 +80,26 @@ def without_separators(text: str) -> str | None:
     return None if "," in plain else plain
 
 
-def find(text: str | None, parameters: int | None = None, source_tokens: int | None = None) -> Subject:
+def find(
+    text: str | None,
+    parameters: int | None = None,
+    source_tokens: int | None = None,
+    assume: Sequence[str] = (),
+    from_hub: bool = False,
+) -> Subject:
     """The model that `text` names. Raises UserError in one sentence.
 
-    `source_tokens` is the length of an encoder-decoder's source, where the model does not fix it.
+    `source_tokens` is the length of an encoder-decoder's source, where the model does not fix it. `assume`
+    sets fields of the configuration, each "FIELD=VALUE". `from_hub` asks the hub for it.
     """
     if text is None:
         raise UserError("which model? Expected a name such as Llama-2-7B, a config.json, or its folder.")
-    path = _file(text)
-    if path is None:
+    given = assumed.parse(assume)
+    path = None if from_hub else _file(text)
+    if from_hub:
+        raw, source = hub.fetch(text)
+        name, count, origin = text, None, ""
+    elif path is None:
         known = registry.find(text)
         count, origin = known.parameters, "counted from the model's class"
         name, source, raw = known.name, f"{known.source} ({known.source_kind})", known.config
@@ -81,9 +107,13 @@ def find(text: str | None, parameters: int | None = None, source_tokens: int | N
         name, source, raw = _named(path), "this file", read_json(path)
         count, origin = None, ""
     try:
-        model = from_config(raw, source_tokens)
+        raw = assumed.apply(raw, given)
+        model = assumed.mark(from_config(raw, source_tokens), given)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from None
+    if given:
+        count, origin = None, ""  # a published number may rest on what the assumption replaces
+        source += f", with {', '.join(given)} assumed"
     if source_tokens is not None:
         _require_source(name, model)
     if parameters is not None:

@@ -8,8 +8,10 @@ A model is a list of layers (`layers.py`), each of a kind that knows which tenso
 """
 
 from kvcourse.memory.capacity import (
+    beam_bytes,
     blocks_for,
     duplication,
+    refuse_context_parallel,
     sequences_that_fit,
     sequences_to_exceed,
     tokens_that_fit,
@@ -45,9 +47,9 @@ from kvcourse.memory.recurrent import RecurrentState
 __all__ = [
     "CacheModel", "ChunkedAttention", "CompressedAttention", "CrossAttention", "DecodeBounds", "Fact",
     "Format", "FullAttention", "IndexKeys", "LatentAttention", "Layer", "ParameterCount", "Part",
-    "RecurrentState", "SharedCache", "SlidingAttention", "Storage", "Together", "blocks_for",
-    "count_parameters", "decode_bounds",
-    "decode_flops", "decode_seconds", "duplication", "from_config", "heads_per_rank", "kv_bytes",
-    "parse_format", "parse_storage", "part_bytes", "sequences_that_fit", "sequences_to_exceed",
-    "tokens_that_fit", "tokens_to_reach", "tokens_where_attention_equals_weights", "weight_bytes",
+    "RecurrentState", "SharedCache", "SlidingAttention", "Storage", "Together", "beam_bytes", "blocks_for",
+    "count_parameters", "decode_bounds", "decode_flops", "decode_seconds", "duplication", "from_config",
+    "heads_per_rank", "kv_bytes", "parse_format", "parse_storage", "part_bytes", "refuse_context_parallel",
+    "sequences_that_fit", "sequences_to_exceed", "tokens_that_fit", "tokens_to_reach",
+    "tokens_where_attention_equals_weights", "weight_bytes",
 ]  # fmt: skip

@@ -2,7 +2,10 @@
 
 from kvcourse.errors import ConfigError
 from kvcourse.memory.checked import whole
-from kvcourse.memory.layers import heads_per_rank
+from kvcourse.memory.formats import Storage
+from kvcourse.memory.latent import LatentAttention
+from kvcourse.memory.layers import CrossAttention, FullAttention, heads_per_rank
+from kvcourse.memory.model import CacheModel
 
 
 def sequences_that_fit(free_bytes: int, bytes_per_sequence: int) -> int:
@@ -43,6 +46,29 @@ def duplication(kv_heads: int, ranks: int, context_ranks: int = 1) -> int:
             f"{context_ranks} context-parallel devices cannot share {copies} copies; expected a divisor."
         )
     return copies // context_ranks
+
+
+def refuse_context_parallel(model: CacheModel, ranks: int, context_ranks: int) -> None:
+    """ConfigError where `context_ranks` of `ranks` devices cannot share the tokens of each layer's copies.
+
+    Windows and recurrent states have no tokens to share out (vLLM's decode context parallelism).
+    """
+    kinds = [layer for layer, _ in model.groups()]
+    for layer in kinds:
+        if not isinstance(layer, (FullAttention, LatentAttention)):
+            raise ConfigError(
+                f"a layer with {layer.describe()} does not share its tokens over context-parallel devices; "
+                "expected full or latent attention alone."
+            )
+    for layer in kinds:
+        duplication(getattr(layer, "kv_heads", 1), ranks, context_ranks)
+
+
+def beam_bytes(model: CacheModel, tokens: int, beams: int, dtype: Storage | str = "fp16") -> int:
+    """Bytes of one sequence's `beams` beams: each has its own cache, and all read the same source's."""
+    source = tuple(layer for layer in model.layers if isinstance(layer, CrossAttention))
+    shared = CacheModel(source).bytes(tokens, dtype=dtype)
+    return whole("beams", beams, least=1) * (model.bytes(tokens, dtype=dtype) - shared) + shared
 
 
 def blocks_for(tokens: int, block: int) -> int:

@@ -34,7 +34,7 @@ class CompressedAttention:
     def parts(self, tokens: int) -> tuple[Part, ...]:
         entries = tokens // self.ratio if self.ratio else 0
         kept = Part("key", min(tokens, self.window), 1, self.width)
-        past, index = Part("key", entries, 1, self.width), Part("key", entries, 1, self.index_dim)
+        past, index = Part("key", entries, 1, self.width), Part("index", entries, 1, self.index_dim)
         return tuple(part for part in (kept, past, index, *self.held_back(tokens)) if part.elements)
 
     def held_back(self, tokens: int) -> tuple[Part, ...]:

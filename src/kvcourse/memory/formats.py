@@ -6,7 +6,7 @@ The scales are part of the cache: 4 bits with a 16-bit scale for every 32 number
 
 from dataclasses import dataclass
 
-from kvcourse.errors import UnitError, shown
+from kvcourse.errors import ConfigError, UnitError, shown
 from kvcourse.units import dtype_bytes
 
 
@@ -21,18 +21,30 @@ class Format:
     bits: int
     group: int | None = 1
     shared_bits: int = 0
+    plain_tail: int = 0  # of a latent's numbers, so many at the end stay 16 bits wide
 
     def bytes(self, elements: int, vectors: int = 1) -> int:
         """Bytes of one row: `elements` numbers in `vectors` equal head vectors; the last group is whole."""
+        if self.plain_tail:
+            return self._latent_bytes(elements, vectors)
         if self.group is None:
             return vectors * -(-(elements // max(vectors, 1) * self.bits + self.shared_bits) // 8)
         groups = -(-elements // self.group)
         return -(-groups * (self.group * self.bits + self.shared_bits) // 8)
 
+    def _latent_bytes(self, elements: int, vectors: int) -> int:
+        if vectors != 1 or elements <= self.plain_tail or (elements - self.plain_tail) % self.group:
+            raise ConfigError(
+                f"a row of {vectors} x {elements // max(vectors, 1)} numbers cannot be kept as {self.name}; "
+                f"expected one latent of {self.group}, 256, ... numbers and {self.plain_tail} rotary ones."
+            )
+        groups = (elements - self.plain_tail) // self.group
+        return groups * (self.group * self.bits + self.shared_bits) // 8 + 2 * self.plain_tail
+
     @property
     def bits_per_element(self) -> float | None:
-        """Average over full groups, scales included; None where the group is as wide as a head."""
-        return None if self.group is None else self.bits + self.shared_bits / self.group
+        """Average over full groups, scales included; None where it hangs on the width of a row."""
+        return None if self.group is None or self.plain_tail else self.bits + self.shared_bits / self.group
 
     @property
     def is_float(self) -> bool:
@@ -46,7 +58,9 @@ _PLAIN = {"f32": "fp32", "float": "fp32", "float32": "fp32", "f16": "fp16", "hal
 
 # ggml's block formats (ggml-common.h): 32 numbers and an fp16 scale; the _1 kinds add an fp16 minimum. q8_kv
 # and q6_0 are ik_llama.cpp's. fp8 has one scale a tensor or head, outside the cache (vLLM, "Quantized KV
-# Cache"). nvfp4: 16 numbers and an fp8 scale; mxfp4: 32 and an 8-bit exponent (OCP MX 1.0).
+# Cache"). fp8_ds_mla is vLLM's for DeepSeek's latents: 512 fp8 numbers with an fp32 scale for every 128, and
+# 64 rotary ones in bf16, 656 bytes. nvfp4: 16 numbers and an fp8 scale; mxfp4: 32 and an 8-bit exponent (OCP
+# MX 1.0).
 _GROUPED = {
     known.name: known
     for known in (
@@ -54,7 +68,7 @@ _GROUPED = {
         Format("q8_0", 8, 32, 16), Format("q8_1", 8, 32, 32), Format("q8_kv", 8, None, 64),
         Format("q6_0", 6, 32, 16), Format("q5_0", 5, 32, 16), Format("q5_1", 5, 32, 32),
         Format("q4_0", 4, 32, 16), Format("q4_1", 4, 32, 32), Format("iq4_nl", 4, 32, 16),
-        Format("nvfp4", 4, 16, 8), Format("mxfp4", 4, 32, 8),
+        Format("nvfp4", 4, 16, 8), Format("mxfp4", 4, 32, 8), Format("fp8_ds_mla", 8, 128, 32, 64),
     )
 }  # fmt: skip
 _SAME = {"fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "e4m3": "fp8", "e5m2": "fp8", "f8": "fp8", "float8": "fp8",
@@ -91,6 +105,11 @@ class Storage:
     def state(self) -> Format:
         """What is neither stays a float: a quantized cache quantizes keys and values."""
         return self.key if self.key.is_float else parse_format("fp16")
+
+    @property
+    def index(self) -> Format:
+        """Keys of an indexer: as other keys, but beside vLLM's latents in fp8 with a scale for every 128."""
+        return Format("fp8 with scales", 8, 128, 32) if self.key.plain_tail else self.key
 
     @property
     def name(self) -> str:

@@ -29,7 +29,7 @@ class LatentAttention:
     def parts(self, tokens: int) -> tuple[Part, ...]:
         parts = [Part("key", tokens, 1, self.rank + self.rope_dim)]
         if self.index_dim:
-            parts.append(Part("key", tokens, 1, self.index_dim))
+            parts.append(Part("index", tokens, 1, self.index_dim))
         if self.transposed_copy:
             parts.append(Part("value", tokens, 1, self.rank))
         return tuple(parts)

@@ -16,7 +16,7 @@ from kvcourse.memory.checked import whole
 class Part:
     """One cached tensor of a layer for one sequence: `rows` rows of `heads` x `width` numbers."""
 
-    role: str  # "key", "value" or "state": which format of the Storage applies
+    role: str  # "key", "value", "index" or "state": which format of the Storage applies
     rows: int
     heads: int
     width: int
@@ -145,7 +145,7 @@ class IndexKeys:
         whole("width", self.width, least=1)
 
     def parts(self, tokens: int) -> tuple[Part, ...]:
-        return (Part("key", tokens, 1, self.width),)
+        return (Part("index", tokens, 1, self.width),)
 
     def shard(self, ranks: int) -> "IndexKeys":
         return self

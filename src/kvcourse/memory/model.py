@@ -76,7 +76,9 @@ def part_bytes(part: Part, storage: Storage) -> int:
     if part.dtype is not None:
         chosen = parse_format(part.dtype)
     else:
-        chosen = {"key": storage.key, "value": storage.value}.get(part.role, storage.state)
+        chosen = {"key": storage.key, "value": storage.value, "index": storage.index}.get(
+            part.role, storage.state
+        )
     return part.rows * chosen.bytes(part.heads * part.width, part.heads)
 
 
