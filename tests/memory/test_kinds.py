@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kvcourse.errors import ConfigError, UnitError
@@ -71,6 +71,19 @@ def test_kivi_2_bits_are_3():
     assert kivi.bits_per_element == 3 and kivi.bytes(128) == 48
 
 
+@pytest.mark.parametrize(("elements", "size"), [(576, 656), (192, 132 + 128)])
+def test_vllms_latents_in_fp8(elements, size):
+    """512 fp8 numbers, 4 fp32 scales and 64 rotary numbers in bf16 (vLLM, fp8_ds_mla)."""
+    assert parse_format("fp8_ds_mla").bytes(elements) == size
+    assert parse_format("fp8_ds_mla").bits_per_element is None
+
+
+@pytest.mark.parametrize(("elements", "vectors"), [(64, 1), (576, 2), (575, 1), (500, 1), (512, 1)])
+def test_other_rows_are_no_latents(elements, vectors):
+    with pytest.raises(ConfigError, match="fp8_ds_mla"):
+        parse_format("fp8_ds_mla").bytes(elements, vectors)
+
+
 def test_keys_and_values_may_differ():
     model = CacheModel((FullAttention(4, 128),) * 94)
     assert model.bytes(65_536, dtype="q8_0/f16") == 9212 * MIB
@@ -87,6 +100,7 @@ def test_unknown_formats_are_refused_with_the_known_ones(name):
 @given(st.sampled_from(known_formats()), counts, counts)
 def test_more_numbers_never_take_less(name, heads, width):
     chosen = parse_format(name)
+    assume(not chosen.plain_tail)  # of latents only
     sizes = [chosen.bytes(heads * width * n, heads) for n in range(4)]
     assert sizes == sorted(sizes)
 
