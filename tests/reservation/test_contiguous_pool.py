@@ -161,6 +161,29 @@ def test_lengths_out_of_an_array_will_do(policy):
     assert ours.split() == theirs.split()
 
 
+@pytest.mark.parametrize("make", [lambda: ContiguousPool(16, Oracle(16)), lambda: PagedPool(16, 4)])
+def test_tokens_at_once_are_the_same_tokens_one_by_one(make):
+    bulk, single = make(), make()
+    for pool in (bulk, single):
+        pool.admit("a", 3, 9)
+    bulk.append("a", 6)
+    for _ in range(6):
+        single.append("a")
+    assert bulk.holding("a") == single.holding("a")
+    assert bulk.split() == single.split()
+    for count, what in (
+        (4, "has 9 of its 12 tokens; 4 more"),
+        (0, "got 0"),
+        (-1, "got -1"),
+        (1.5, "got 1.5"),
+    ):
+        with pytest.raises(ReservationError, match=what):
+            bulk.append("a", count)
+        assert bulk.split() == single.split(), "a refusal changes nothing"
+    bulk.append("a", 3)
+    assert bulk.split().tokens == 12
+
+
 # ---- the paged pool
 
 
@@ -213,6 +236,32 @@ def test_a_paged_pool_wastes_less_than_a_block_a_request(num_slots, block_size, 
 def test_a_paged_request_longer_than_the_pool_is_told_so_at_once():
     with pytest.raises(RequestTooLong, match="the blocks hold 32"):
         PagedPool(35, 4).admit("a", 30, 3)
+
+
+def test_blocks_that_run_out_store_none_of_several_tokens():
+    pool = PagedPool(16, 4)
+    pool.admit("a", 4, 12)
+    pool.admit("b", 4, 12)
+    before = pool.split()
+    with pytest.raises(OutOfBlocks, match="request 'a' needs 3 free blocks, got 2"):
+        pool.append("a", 9)
+    assert pool.split() == before
+    pool.append("a", 8)
+    assert pool.blocks.num_free == 0
+
+
+def test_a_watermark_is_spared_beside_running_requests_only():
+    pool = PagedPool(16, 4, watermark_blocks=2)
+    pool.admit("a", 8, 8)
+    with pytest.raises(OutOfBlocks, match="with 2 kept spare by the watermark"):
+        pool.admit("b", 1, 1)
+    assert list(pool.requests) == ["a"]
+    pool.append("a", 8)
+    pool.finish("a")
+    pool.admit("b", 15, 1)
+    assert pool.blocks.num_free == 0
+    with pytest.raises(ReservationError, match="the watermark must be a whole number from 0 to 4"):
+        PagedPool(16, 4, watermark_blocks=5)
 
 
 # ---- holes

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from kvcourse.blocks.errors import whole_number
 from kvcourse.errors import shown
 from kvcourse.reservation.errors import RequestError, ReservationError
-from kvcourse.reservation.split import Holding, PoolSplit
+from kvcourse.reservation.split import PoolSplit
 
 
 class Pool:
@@ -14,9 +14,6 @@ class Pool:
     def __init__(self, num_slots: int):
         self.num_slots = whole_number(num_slots, "the number of slots", error=ReservationError)
         self.requests: dict[Hashable, object] = {}  # the running ones
-
-    def holding(self, request_id: Hashable) -> Holding:
-        raise NotImplementedError
 
     def split(self) -> PoolSplit:
         """Where all slots are now."""
