@@ -60,18 +60,79 @@ def test_an_unexplained_figure_says_so(capsys):
     ("got", "more", "named"),
     [("big", (), "big"), ("1.6 G", (), "GiB"), ("1.6 Gb", (), "bits"), ("-1 GB", (), "-1 GB"),
      ("", (), "size"), ("nan GB", (), "nan"), ("1 parsec", (), "parsec"), ("1 GB", (), "--tokens"),
-     ("1 GB", ("--tokens", "0"), "--tokens"), ("1 GB", ("--tokens", "1", "--batch", "0"), "--batch"),
-     ("1 GB", ("--tokens", "1", "--dtype", "q8_0/f16"), "formats of keys and values")],
+     ("1 GB", ("--tokens", "0"), "--tokens"), ("1 GB", ("--tokens", "1", "--batch", "0"), "--batch")],
 )  # fmt: skip
 def test_figures_that_cannot_be_read(capsys, got, more, named):
     status, out, err = run(capsys, "Llama-2-7B", "--got", got, *more)
     assert (status, out) == (2, "") and named in err and len(err.splitlines()) == 1
 
 
-def test_layers_of_several_kinds_are_not_diagnosed(capsys):
-    for name in ("Gemma-3-27B", "DeepSeek-V3"):
-        status, _, err = run(capsys, name, "--got", "1 GB", "--tokens", 9)
-        assert status == 2 and "more than one kind" in err
+# Each figure is worked out by hand from the published shape: layers x heads x width x bytes.
+GEMMA = 16 * 128 * 2 * 2  # a layer of Gemma-3-27B, one token
+MLA = 61 * 2  # DeepSeek-V3's layers in bf16
+DELTA = 4 * 256 * 2 * 2  # a layer of Qwen3.5-27B that attends
+
+
+@pytest.mark.parametrize(
+    ("model", "got", "tokens", "mistake"),
+    [("Gemma-3-27B", 62 * GEMMA * 32_768, 32_768, "ignores the window"),
+     ("Gemma-3-27B", 62 * GEMMA * 1024, 32_768, "applies the window to every layer"),
+     ("Gemma-3-27B", 10 * GEMMA * 32_768, 32_768, "counts the layers without a window alone"),
+     ("Gemma-3-27B", 52 * GEMMA * 1024, 32_768, "counts the windowed layers alone"),
+     ("Gemma-3-27B", (52 * 1024 + 10 * 32_768) * GEMMA * 2, 32_768, "counts query heads, not KV heads"),
+     ("Gemma-3-27B", (52 * 1024 + 10 * 32_768) * GEMMA // 2, 32_768, "forgets that K and V are both stored"),
+     ("Gemma-3-27B", (52 * 1024 + 10 * 32_768) * GEMMA * 8, 32_768, "counts bits, not bytes"),
+     ("Gemma-3-27B", (52 * 1024 + 10 * 32_768) * 16 * 168 * 4, 32_768, "divides hidden_size"),
+     ("DeepSeek-V3", MLA * 576 * 2, 1, "counts the latent twice"),
+     ("DeepSeek-V3", MLA * 512, 1, "forgets the rotary part"),
+     ("DeepSeek-V3", MLA * 128 * (192 + 128), 1, "expands the latents"),
+     ("DeepSeek-V3", MLA * 2 * 7168, 1, "for MHA with hidden_size / heads"),
+     ("DeepSeek-V3", MLA * 128 * (192 + 128) * 8, 1, "expands the latents to keys and values of every head, and"),
+     ("DeepSeek-V3.2", MLA * (576 + 64 * 128), 1, "counts an indexer key for each of its heads"),
+     ("DeepSeek-V3.2", MLA * 576, 1, "forgets the indexer's keys"),
+     ("Qwen3.5-27B", 64 * DELTA * 16_384, 16_384, "counts recurrent layers as attention"),
+     ("Qwen3.5-27B", 16 * DELTA * 4096, 4096, "forgets the recurrent states"),
+     ("Qwen3.5-27B", 48 * (48 * 128 * 128 * 4 + 3 * 10_240 * 2), 4096, "counts the recurrent states alone"),
+     ("Whisper-base", 6 * 2 * 512 * 2 * 448, 448, "forgets the cross-attention's cache"),
+     ("Whisper-base", 6 * 2 * 512 * 2 * 1500, 448, "counts the cross-attention's cache alone")],
+)  # fmt: skip
+def test_known_mistakes_in_other_kinds_of_layers(capsys, model, got, tokens, mistake):
+    status, out, err = run(capsys, model, "--got", f"{got:,} bytes", "--tokens", tokens)
+    assert (status, err) == (1, "") and mistake in out
+
+
+def test_layers_that_read_another_layers_cache(capsys, tmp_path):
+    """Gemma 4 E2B: 15 of 35 layers store anything."""
+    raw = {"model_type": "gemma4_text", "num_hidden_layers": 35, "num_attention_heads": 8,
+           "hidden_size": 1536, "num_key_value_heads": 1, "head_dim": 256, "sliding_window": 512, "num_kv_shared_layers": 20,
+           "layer_types": (["sliding_attention"] * 4 + ["full_attention"]) * 7}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(raw))
+    got = 2 * 2 * (28 * 256 * 512 + 7 * 512 * 4096)
+    status, out, _ = run(capsys, tmp_path, "--got", str(got), "--tokens", 4096)
+    assert status == 1 and "read another layer's cache" in out
+
+
+@pytest.mark.parametrize(
+    "name", ["Gemma-3-27B", "DeepSeek-V3", "DeepSeek-V4-Pro", "Qwen3.5-27B", "Whisper-base"]
+)
+def test_a_right_figure_of_any_kind_is_right(capsys, name):
+    _, out, _ = run(capsys, name, "--got", "1", "--tokens", 777)
+    size = out.split(": ")[1].split(" bytes")[0]
+    assert run(capsys, name, "--got", size, "--tokens", 777)[0] == 0
+    assert "No known mistake" in run(capsys, name, "--got", "7", "--tokens", 777)[1]
+
+
+def test_formats_of_keys_and_values_apart(capsys):
+    size = 32 * 2 * 8 * 128 * 8192 * 34 // 32  # q8_0 for both
+    _, out, _ = run(capsys, "Llama-3.1-8B", "--got", str(size), "--tokens", 8192, "--dtype", "q8_0/f16")
+    assert "stores the values as the keys" in out
+
+
+def test_every_mistake_of_a_kind_has_its_own_words():
+    from kvcourse.checks.kind_mistakes import MISTAKES
+
+    assert len({mistake.name for mistake in MISTAKES}) == len(MISTAKES)
+    assert all(mistake.hint and "\n" not in mistake.hint for mistake in MISTAKES)
 
 
 def test_a_file_will_do(capsys, tmp_path):

@@ -1,6 +1,7 @@
 """`kvcourse diagnose MODEL --got "1.6 GB" --tokens 2048`: which known mistake gives somebody's figure?
 
-The mistakes are those that the exercises' hints know (`kvcourse.checks.catalog`).
+The mistakes are those that the exercises' hints know (`kvcourse.checks.catalog`), and for windows, latents,
+recurrent states and the like those of `kvcourse.checks.kind_mistakes`.
 """
 
 import argparse
@@ -8,8 +9,16 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from kvcourse.checks import kind_mistakes
 from kvcourse.checks.mistakes import Match, diagnose
-from kvcourse.commands.subject import Subject, add_lengths, add_model, find, without_separators
+from kvcourse.commands.subject import (
+    Subject,
+    add_assumptions,
+    add_lengths,
+    add_model,
+    find,
+    without_separators,
+)
 from kvcourse.errors import UnitError, UserError, shown
 from kvcourse.memory import FullAttention, Storage, parse_storage
 from kvcourse.units import both, parse_size
@@ -48,12 +57,13 @@ class Figure:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--got", metavar="FIGURE", required=True, help='such as "1.6 GB" or "512 KiB/token"')
+    add_assumptions(parser)
     add_lengths(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     figure = Figure.parse(args.got)
-    subject = find(args.model)
+    subject = find(args.model, assume=args.assume, from_hub=args.hub)
     storage = parse_storage(args.dtype or subject.model.dtype or "fp16")
     if figure.per_token:
         args.tokens, args.batch = 1, 1
@@ -61,35 +71,31 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(
             "a figure for how many tokens? Give --tokens (1 for one token) and a --batch of 1 or more."
         )
-    inputs = shape(subject, storage) | {"tokens": args.tokens, "batch": args.batch, "unit": figure.unit}
+    alike = shape(subject, storage)
     size = subject.model.bytes(args.tokens, args.batch, storage)
     print(f"{subject.name}, {_asked(args)} in {storage.name}: {size:,} bytes = {both(size)}.")
     right = Fraction(size, parse_size(f"1 {figure.unit}"))
     if abs(figure.number - right) <= figure.within:
         print(f"{args.got.strip()} is right.")
         return 0
-    print(
-        "\n".join(
-            _explained(
-                args.got.strip(),
-                figure,
-                right,
-                diagnose("kv_bytes", float(figure.number), within=float(figure.within), **inputs),
-            )
+    number, within = float(figure.number), float(figure.within)
+    if alike is not None:
+        asked = {"tokens": args.tokens, "batch": args.batch, "unit": figure.unit}
+        matches = diagnose("kv_bytes", number, within=within, **alike, **asked)
+    else:
+        matches = kind_mistakes.diagnose(
+            subject.model, number, storage, args.tokens, args.batch, figure.unit, within
         )
-    )
+    print("\n".join(_explained(args.got.strip(), figure, right, matches)))
     return 1
 
 
-def shape(subject: Subject, storage: Storage) -> dict:
-    """What the catalog of mistakes asks for, from a model whose layers are all alike."""
+def shape(subject: Subject, storage: Storage) -> dict | None:
+    """What the catalog of mistakes asks for, from a model whose layers are all alike; None for others."""
     layer = subject.model.layers[0]
     alike = len(subject.model.groups()) == 1 and isinstance(layer, FullAttention) and layer.value_dim is None
     if not alike or storage.key != storage.value:
-        what = "layers" if not alike else "formats of keys and values"
-        raise UserError(
-            f"{subject.name} has {what} of more than one kind; mistakes are known only for one kind."
-        )
+        return None
     facts = {fact.name: fact.value for fact in subject.model.facts}
     return {
         "num_layers": len(subject.model.layers),

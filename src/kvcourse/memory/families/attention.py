@@ -234,7 +234,8 @@ class MiniMaxM3(Attention):
         width = inner.count(
             "index_head_dim", "sparse_index_dim", default=fields.given("index_head_dim", default=128)
         )
-        fields.ignore("index_n_heads", "index_block_size", "index_topk_blocks", "index_local_blocks")
+        fields.optional("index_n_heads", "index_n_heads")
+        fields.ignore("index_block_size", "index_topk_blocks", "index_local_blocks")
         kinds, sparse = fields.names("layer_types", layers), inner.get("sparse_attention_freq")
         if kinds is not None:
             sparse = [kind == "minimax_m3_sparse" for kind in kinds]
