@@ -456,3 +456,34 @@ def test_layers_that_are_not_all_attention_are_refused(changes, field):
     assert (
         ModelConfig.from_dict(LLAMA | {"full_attention_interval": 1, "hidden_act": "silu"}).num_layers == 32
     )
+
+
+# ---- what an absent field means --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model_type", ["llama", "mistral"])
+@pytest.mark.parametrize("longest", [4096, 32_768])
+def test_what_a_shape_leaves_out_is_what_the_cache_counts(model_type, longest):
+    """The types that the decoder runs: either both read the same layers, or a window is refused."""
+    from kvcourse.decoder_weights import LLAMA_TYPES
+    from kvcourse.memory import FullAttention, from_config
+
+    assert model_type in LLAMA_TYPES
+    raw = {"model_type": model_type, "num_hidden_layers": 2, "num_attention_heads": 32, "hidden_size": 4096,
+           "max_position_embeddings": longest}  # fmt: skip
+    layers = from_config(raw).layers
+    try:
+        config = ModelConfig.from_dict(raw)
+    except ConfigError as error:
+        assert "sliding_window" in str(error) and not isinstance(layers[0], FullAttention)
+    else:
+        kept = getattr(layers[0], "attention", layers[0])
+        assert (config.num_kv_heads, config.head_dim) == (kept.kv_heads, kept.head_dim)
+        assert layers[0] == kept or layers[0].window >= longest
+
+
+def test_mistral_without_a_window_field_slides_and_with_null_does_not():
+    raw = LLAMA | {"model_type": "mistral", "max_position_embeddings": 32_768}
+    with pytest.raises(ConfigError, match="sliding_window"):
+        ModelConfig.from_dict(raw)
+    assert ModelConfig.from_dict(raw | {"sliding_window": None}).model_type == "mistral"

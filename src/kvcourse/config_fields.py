@@ -128,6 +128,8 @@ def kv_heads(text: dict, num_heads: int) -> int:
         raise ConfigError("field 'multi_query' is missing; expected true or false for this model type.")
     if flag(text, text, "multi_query_attention", None) is False:  # ChatGLM
         return num_heads
+    if stored is None and not any(name in text for name in KV_HEADS):
+        return absent(text, "num_key_value_heads") or num_heads
     return num_heads if stored is None else stored
 
 
@@ -142,6 +144,16 @@ def head_dim(text: dict, hidden_size: int, num_heads: int) -> int:
             f"num_attention_heads = {num_heads}; expected one of them to settle the width of a head."
         )
     return hidden_size // num_heads
+
+
+# What Transformers' class of a type that our decoder runs means by an absent field; a null means none.
+_ABSENT = {"mistral": {"sliding_window": 4096, "num_key_value_heads": 8}}
+
+
+def absent(text: dict, name: str) -> int | None:
+    """The class default of a field that the file leaves out; None where there is none."""
+    model_type = text.get("model_type")
+    return _ABSENT.get(model_type, {}).get(name) if isinstance(model_type, str) else None
 
 
 # ---- which part of the file, and which models ----------------------------------------------------
@@ -200,6 +212,8 @@ def refuse_other_layers(raw: dict, text: dict) -> None:
             "state, not K and V."
         )
     window = count(text, ("sliding_window",), required=False)
+    if "sliding_window" not in text:
+        window = absent(text, "sliding_window")
     longest = count(text, POSITIONS, required=False)
     if window and flag(text, text, "use_sliding_window", True) and (longest is None or window < longest):
         raise ConfigError(

@@ -87,7 +87,7 @@ DELTA = 4 * 256 * 2 * 2  # a layer of Qwen3.5-27B that attends
      ("DeepSeek-V3", MLA * 512, 1, "forgets the rotary part"),
      ("DeepSeek-V3", MLA * 128 * (192 + 128), 1, "expands the latents"),
      ("DeepSeek-V3", MLA * 2 * 7168, 1, "for MHA with hidden_size / heads"),
-     ("DeepSeek-V3", MLA * 128 * (192 + 128) * 8, 1, "expands the latents to keys and values of every head, and"),
+     ("DeepSeek-V3", MLA * 128 * (192 + 128) * 8, 1, "of every head, and counts bits"),
      ("DeepSeek-V3.2", MLA * (576 + 64 * 128), 1, "counts an indexer key for each of its heads"),
      ("DeepSeek-V3.2", MLA * 576, 1, "forgets the indexer's keys"),
      ("Qwen3.5-27B", 64 * DELTA * 16_384, 16_384, "counts recurrent layers as attention"),
@@ -104,7 +104,8 @@ def test_known_mistakes_in_other_kinds_of_layers(capsys, model, got, tokens, mis
 def test_layers_that_read_another_layers_cache(capsys, tmp_path):
     """Gemma 4 E2B: 15 of 35 layers store anything."""
     raw = {"model_type": "gemma4_text", "num_hidden_layers": 35, "num_attention_heads": 8,
-           "hidden_size": 1536, "num_key_value_heads": 1, "head_dim": 256, "sliding_window": 512, "num_kv_shared_layers": 20,
+           "hidden_size": 1536, "num_key_value_heads": 1, "head_dim": 256, "sliding_window": 512,
+           "num_kv_shared_layers": 20,
            "layer_types": (["sliding_attention"] * 4 + ["full_attention"]) * 7}  # fmt: skip
     (tmp_path / "config.json").write_text(json.dumps(raw))
     got = 2 * 2 * (28 * 256 * 512 + 7 * 512 * 4096)
