@@ -93,7 +93,7 @@ def test_the_null_block_lies_in_the_pool(null_block):
         BlockPool(4, null_block)
 
 
-@pytest.mark.parametrize("count", [0, -1, 1.5, "2", None, [1]])
+@pytest.mark.parametrize("count", [0, -1, 1.5, 1.0, True, "2", None, [1]])
 def test_a_count_is_a_whole_number_above_zero(count):
     pool = BlockPool(4)
     with pytest.raises(BlockError, match="number of blocks to allocate"):
@@ -105,7 +105,9 @@ def test_numpy_integers_will_do():
     pool = BlockPool(np.int64(4))
     assert pool.allocate(np.int32(2)) == [0, 1]
     pool.free(np.array([1]))
-    assert pool.num_free == 3
+    pool.free([np.int64(0)])
+    assert pool.num_free == 4
+    assert [type(block) for block in pool.allocate(4)] == [int] * 4
 
 
 @pytest.mark.parametrize("blocks", [[2], [0, 2], [0, 0], [-1], [0, -4], [9], [0, 9], [0, 1, 1]])

@@ -70,7 +70,7 @@ class BlockPool:
         """Add a reference to each block, held or free with content to be found: that leaves the free ones."""
         block_ids = whole_numbers(block_ids, "block ids")
         for block in block_ids:
-            if not 0 <= block < self.num_blocks or block == self.null_block:
+            if not 0 <= block < self.num_blocks:
                 raise BlockError(f"cannot share block {block}: {self._ids()}.")
             if self.ref_counts[block] == 0 and block not in self._cached:
                 raise BlockError(f"cannot share block {block}: it is free and holds nothing.")

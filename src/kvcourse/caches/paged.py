@@ -24,7 +24,7 @@ from kvcourse.blocks import BlockManager
 from kvcourse.blocks.errors import whole_number
 from kvcourse.blocks.keys import Image
 from kvcourse.caches.base import CacheCounters, KVCache, _positive
-from kvcourse.caches.paged_attention import InPlaceAttention, gather, gathered_attention, write
+from kvcourse.caches.paged_attention import InPlaceAttention, gather, gathered_attention, pools, write
 from kvcourse.caches.paged_rows import PagedRows, Pass
 from kvcourse.configs import ModelConfig
 from kvcourse.errors import CacheError, shown
@@ -82,9 +82,7 @@ class PagedCache(KVCache):
             raise CacheError(
                 f"cannot reserve {both(count * dtype.itemsize)} for {num_blocks} blocks."
             ) from error
-        keys, values = pool.view(2, c.num_layers, num_blocks, c.num_kv_heads, -1)
-        self.keys = keys.unflatten(-1, (c.head_dim, block_size))  # (L, num_blocks, H_kv, D, block_size)
-        self.values = values.unflatten(-1, (block_size, c.head_dim))  # (L, num_blocks, H_kv, block_size, D)
+        self.keys, self.values = pools(pool, c.num_layers, num_blocks, c.num_kv_heads, block_size)
         self.manager = BlockManager(
             num_blocks, block_size, prefix_caching=prefix_caching, watermark_blocks=watermark_blocks
         )

@@ -1,4 +1,4 @@
-"""Attention through block tables: by gather, and in place, part by part with an online softmax.
+"""Attention through block tables: by gather, and in place.
 
 Both read the same two pools of one layer:
 
@@ -26,6 +26,7 @@ from torch import Tensor
 
 from kvcourse.attention import causal_attention
 from kvcourse.blocks import BlockTable
+from kvcourse.caches.paged_flex import FlexAttention, fits
 from kvcourse.errors import CacheError
 
 BAG_TOKENS = 4096  # tokens a part: of scores and indices only, so parts may be long
@@ -68,6 +69,21 @@ def finish(part: Partial) -> Tensor:
 
 def _finite(m: Tensor) -> Tensor:
     return m.masked_fill(m == -torch.inf, 0)  # -inf - -inf would be NaN
+
+
+def pools(
+    flat: Tensor, layers: int, num_blocks: int, kv_heads: int, block_size: int
+) -> tuple[Tensor, Tensor]:
+    """Keys and values of all layers, `(L, num_blocks, H_kv, D, block_size)` and `(..., block_size, D)`.
+
+    Both are views of `flat`. On a GPU a KV head's slots of the whole pool lie together, keys like values, for
+    so FlexAttention reads them; elsewhere they lie as their shapes say.
+    """
+    if flat.device.type == "cuda":
+        by_head = flat.view(2, layers, kv_heads, num_blocks, block_size, -1).transpose(2, 3)
+        return by_head[0].transpose(-1, -2), by_head[1]
+    keys, values = flat.view(2, layers, num_blocks, kv_heads, -1)
+    return keys.unflatten(-1, (-1, block_size)), values.unflatten(-1, (block_size, -1))
 
 
 def write(keys: Tensor, values: Tensor, blocks: Tensor, offsets: Tensor, k: Tensor, v: Tensor) -> None:
@@ -113,9 +129,15 @@ class _Bags(NamedTuple):
 class InPlaceAttention:
     """The same attention without gathering a row: one plan a forward pass, called once for each layer.
 
-    `blocks_per_part` blocks of every row are read at a time (1 is the textbook's loop; the default is chosen
-    for speed), and the parts merged. One new token a row in float32 on a CPU reads the pool with
-    `embedding_bag`; all else copies one part at a time, as a GPU kernel loads blocks into its own memory.
+    Which of three ways it takes follows from what it is given:
+
+    - on a CUDA device, in blocks of 16, 32, 64 ... tokens: FlexAttention (paged_flex.py), which loads the
+      blocks in one compiled kernel;
+    - one new token a row in float32 on a CPU: `embedding_bag` on the pool;
+    - all else: a copy of one part at a time, as a GPU kernel loads blocks into its own memory.
+
+    The last two read `blocks_per_part` blocks of every row at a time and merge the parts; the default is
+    chosen for speed, 1 is the textbook's loop, and who asks for a number gets one of these two.
     Errors: TableError for a table that does not fit the pool, CacheError for one shorter than T_new.
     """
 
@@ -131,7 +153,7 @@ class InPlaceAttention:
             table.check(num_blocks)
             if table.num_tokens < new_tokens:
                 raise CacheError(f"row {i} holds {table.num_tokens} tokens; {new_tokens} new ones are of it.")
-        self.new_tokens, self.block_size = new_tokens, tables[0].block_size
+        self.new_tokens, self.block_size, self.num_blocks = new_tokens, tables[0].block_size, num_blocks
         self._part = blocks_per_part
         width = max(len(table.block_ids) for table in tables)
         # Short rows are filled up with a block of their own: read, and masked.
@@ -139,9 +161,15 @@ class InPlaceAttention:
         self._tables = torch.tensor(filled, device=device)  # (B, width)
         self._lengths = torch.tensor([table.num_tokens for table in tables], device=device)  # (B,)
         self._plans: dict[tuple[int, int], _Bags] = {}  # they are the same for all layers
+        self._flex: FlexAttention | None = None
 
     def __call__(self, q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         """q `(B, H, T_new, D)` and the pools of one layer; returns `(B, H, T_new, D)`."""
+        if self._part is None and fits(q, self.block_size):
+            self._flex = self._flex or FlexAttention(
+                self._tables, self._lengths, self.new_tokens, self.block_size, self.num_blocks
+            )
+            return self._flex(q, keys, values)
         bags = self.new_tokens == 1 and q.dtype == torch.float32 and q.device.type == "cpu"
         step = self._part or max(1, (BAG_TOKENS if bags else COPY_TOKENS) // self.block_size)
         width = self._tables.shape[1]
