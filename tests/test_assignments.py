@@ -83,6 +83,9 @@ FACTS = {
         right=3,
         wrong=7,
     ),
+    "a4-paged": Facts(
+        points=46, problems=10, cells=frozenset(f"q{n}" for n in range(1, 11)), right=3, wrong=7
+    ),
 }
 each_assignment = pytest.mark.parametrize("name", FACTS)
 

@@ -145,7 +145,7 @@ def part(scores: Any, values: Any) -> Part:
                 vectors.new_zeros(vectors.shape[1]),
             )
         )
-    return torch.tensor(m), torch.tensor(total), torch.stack(o).float()
+    return torch.tensor(m), torch.tensor(total, dtype=torch.float32), torch.stack(o).float()
 
 
 def check_part(
@@ -170,7 +170,7 @@ def check_part(
         nowhere = torch.zeros_like(like, dtype=torch.bool)  # type, shape and dtype only
         legend = "(H, D)" if name == "o" else "(H,)"
         checks.tensor(item, like, f"{case}: {name}", legend=legend, where=nowhere)
-    sure = (items[1] > 0).all() & items[0].isfinite().all()
+    sure = (items[1] > 0).all() & items[1].isfinite().all() & items[0].isfinite().all()
     checks.that(bool(sure), case, "m must be finite and l above 0 where there are keys: nan, inf or 0 came.")
     known = _output_mistakes(pieces)
     checks.tensor(

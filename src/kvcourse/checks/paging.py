@@ -5,15 +5,19 @@ What is counted in the pool stays with the test. Knows no formula: blocks are fi
 
 from collections.abc import Sequence
 
+from kvcourse.checks.plain import describe, whole
+
 
 class LentPool:
-    """Blocks handed out one at a time, in the order of `blocks`; one that comes back is the next to go out.
+    """Blocks handed out one at a time, in the order of `blocks`; one that comes back has its old place in it.
 
-    A test lends it: `share(pool, methods=LENT)`. `held` lists the blocks that are out, the newest last.
+    So the order in which a learner's code gives blocks back does not matter. A test lends the pool:
+    `share(pool, methods=LENT)`. `held` lists the blocks that are out, the newest last.
     """
 
     def __init__(self, blocks: Sequence[int]) -> None:
         self.held: list[int] = []
+        self._order = list(blocks)
         self._free = list(blocks)
 
     @property
@@ -30,10 +34,10 @@ class LentPool:
 
     def free(self, block: int) -> None:
         """Take a block back; ValueError if it is not out."""
-        if type(block) is not int or block not in self.held:
-            raise ValueError(f"free({block!r}): this pool did not give that block, or has it back already.")
-        self.held.remove(block)
-        self._free.insert(0, block)
+        if whole(block) not in self.held:
+            raise ValueError(f"free({describe(block)}): this pool did not give it, or has it back already.")
+        self.held.remove(whole(block))
+        self._free = sorted([*self._free, whole(block)], key=self._order.index)
 
     def num_free(self) -> int:
         """How many blocks are left."""
