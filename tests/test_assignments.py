@@ -51,7 +51,7 @@ FACTS = {
         wrong=5,
     ),
     "a2-memory": Facts(
-        points=46, problems=11, cells=frozenset(f"q{n}" for n in range(1, 12)), right=3, wrong=7
+        points=37, problems=9, cells=frozenset(f"q{n}" for n in range(1, 10)), right=3, wrong=7
     ),
     "a3-contiguous": Facts(
         points=42,

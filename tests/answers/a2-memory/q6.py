@@ -1,289 +1,151 @@
 # ruff: noqa
-# Problem 6: a model that you plan to serve.
+# Problem 6: audit a published table.
 
-# %% right: GPT-2, with a table of names
-def my_choice():
-    model = registry.find("GPT-2")
-    return {"name": model.name, "source": model.source, "bytes_per_token": 2 * 12 * 768 * 2}
+# %% right: by logarithms, and a factor that is rounded
+def audit_row(config, tokens, printed):
+    import math
 
-
-ALIASES = {
-    "layers": ["num_hidden_layers", "n_layer", "num_layers"],
-    "heads": ["num_attention_heads", "n_head"],
-    "kv": ["num_key_value_heads", "num_kv_heads", "n_head_kv"],
-    "hidden": ["hidden_size", "n_embd", "d_model"],
-}
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    powers = {unit: math.log2(printed * size / right) for unit, size in {"GB": 1e9, "GiB": 2**30}.items()}
+    unit = min(powers, key=lambda name: abs(powers[name] - round(powers[name])))
+    return {"factor": 2.0 ** round(powers[unit]), "unit": unit}
 
 
-def my_model(config):
-    found = {}
-    for key, names in ALIASES.items():
-        for name in names:
-            if config.get(name) is not None:
-                found[key] = config[name]
-                break
-    if "kv" not in found:
-        found["kv"] = 1 if config.get("multi_query") else found["heads"]
-    width = config.get("head_dim") or found["hidden"] // found["heads"]
-    return 2 * found["layers"] * found["kv"] * width * 2
+# %% right: tries all twelve
+SIMPLE = (0.25, 0.5, 1, 2, 4, 8)
 
 
-# %% right: a model of the first days, in other letters, with more keys
-def my_choice():
-    return {
-        "name": "opt-13b", "source": "https://huggingface.co/facebook/opt-13b", "bytes_per_token": 819_200.0,
-        "why": "it is the paper's",
-    }  # fmt: skip
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    tries = [
+        (abs(printed * size - simple * right) / (simple * right), unit, simple)
+        for unit, size in (("GiB", 1024**3), ("GB", 1000**3))
+        for simple in SIMPLE
+    ]
+    distance, unit, simple = min(tries)
+    return {"unit": unit, "factor": simple}
 
 
-def translate(config):
-    words = {
-        "n_layer": "num_hidden_layers",
-        "n_head": "num_attention_heads",
-        "n_embd": "hidden_size",
-        "num_kv_heads": "num_key_value_heads",
-    }
-    return {words.get(key, key): value for key, value in config.items()}
+# %% right: within two percent, first GB
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    factor = printed * 1e9 / right
+    for simple in (1 / 4, 1 / 2, 1, 2, 4, 8):
+        if abs(factor / simple - 1) < 0.02:
+            return {"unit": "gb", "factor": factor, "fits": simple}
+    return {"unit": "GiB", "factor": printed * 2**30 / right}
 
 
-def my_model(config):
-    c = translate(config)
-    heads = c["num_attention_heads"]
-    kv = c.get("num_key_value_heads") or (1 if c.get("multi_query") else heads)
-    return 4 * c["num_hidden_layers"] * kv * (c.get("head_dim") or c["hidden_size"] // heads)
+# %% wrong: blames the unit for everything
+# points: q6-unit=2
+# hint: GiB and GB are 7 % apart. Can a unit explain so large a difference?
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    quotient = printed * 1e9 / right
+    simple = min((0.25, 0.5, 1, 2, 4, 8), key=lambda s: abs(quotient / s - 1))
+    return {"unit": "GB" if abs(quotient / simple - 1) < 0.03 else "GiB", "factor": 1}
 
 
-# %% right: a grouped model, counted tensor by tensor
-def my_choice():
-    return dict(
-        name="Llama-3.1-8B",
-        source="https://huggingface.co/meta-llama/Llama-3.1-8B",
-        bytes_per_token=32 * 8 * 128 * 2 * 2,
-    )
-
-
-def my_model(config):
-    layers = config.get("num_hidden_layers", config.get("n_layer"))
-    heads = config.get("num_attention_heads", config.get("n_head"))
-    kv = config.get(
-        "num_key_value_heads", config.get("num_kv_heads", 1 if config.get("multi_query") else heads)
-    )
-    width = config.get("head_dim", config.get("hidden_size", config.get("n_embd", 0)) // heads)
-    total = 0
-    for _ in range(layers):
-        for tensor in ("K", "V"):
-            total += kv * width * 2
-    return total
-
-
-# %% wrong: the formula with hidden_size, on a grouped model
-# points: q6-choice=1
-# hint: A key is as wide as the KV heads together
-def my_choice():
-    return {
-        "name": "Llama-3.1-8B",
-        "source": "https://huggingface.co/meta-llama/Llama-3.1-8B",
-        "bytes_per_token": 2 * 32 * 4096 * 2,
-    }
-
-
-def my_model(config):
-    return (
-        4
-        * config.get("num_hidden_layers", config.get("n_layer"))
-        * config.get("hidden_size", config.get("n_embd"))
-    )
-
-
-# %% wrong: hidden_size over heads, on Qwen3
-# points: q6-choice=1 q6-names=1
-# hint: The width of a head is a number of its own in this model
-def my_choice():
-    return {
-        "name": "Qwen3-32B",
-        "source": "https://huggingface.co/Qwen/Qwen3-32B",
-        "bytes_per_token": 163_840,
-    }
-
-
-def my_model(config):
-    layers = config.get("num_hidden_layers", config.get("n_layer"))
-    heads = config.get("num_attention_heads", config.get("n_head"))
-    kv = (
-        config.get("num_key_value_heads")
-        or config.get("num_kv_heads")
-        or (1 if config.get("multi_query") else heads)
-    )
-    return 4 * layers * kv * (config.get("hidden_size", config.get("n_embd")) // heads)
-
-
-# %% wrong: knows only one publisher's names
-# points: q6-choice=1 q6-mine=1 q6-models=2
-# hint: KeyError
-def my_choice():
-    return {"name": "Qwen3-8B", "source": "https://huggingface.co/Qwen/Qwen3-8B", "bytes_per_token": 147_456}
-
-
-def my_model(config):
-    heads = config["num_attention_heads"]
-    kv = config.get("num_key_value_heads") or heads
-    return 4 * config["num_hidden_layers"] * kv * (config.get("head_dim") or config["hidden_size"] // heads)
-
-
-# %% wrong: takes Falcon-40B's query heads
-# points: q6-choice=1 q6-mine=1 q6-models=2
-# hint: Queries are not stored. Which heads are?
-def my_choice():
-    return {"name": "Qwen3-8B", "source": "https://huggingface.co/Qwen/Qwen3-8B", "bytes_per_token": 147_456}
-
-
-def my_model(config):
-    heads = config.get("num_attention_heads") or config["n_head"]
-    kv = config.get("num_key_value_heads") or (1 if config.get("multi_query") else heads)
-    width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
-    return 4 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
-
-
-# %% wrong: a model with windows
-# points: q6-models=2 q6-names=1
-# hint: a model that keeps every token in every layer
-def my_choice():
-    return {
-        "name": "Gemma-3-27B",
-        "source": "https://huggingface.co/google/gemma-3-27b-it",
-        "bytes_per_token": 507_904,
-    }
-
-
-def my_model(config):
-    heads = config.get("num_attention_heads") or config["n_head"]
-    kv = (
-        config.get("num_key_value_heads")
-        or config.get("num_kv_heads")
-        or (1 if config.get("multi_query") else heads)
-    )
-    width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
-    return 4 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
-
-
-# %% wrong: another model's page
-# points: q6-mine=1 q6-models=2 q6-names=1
-# hint: nor a page of its name or its publisher
-def my_choice():
-    return {
-        "name": "Qwen3-8B",
-        "source": "https://huggingface.co/openai-community/gpt2",
-        "bytes_per_token": 147_456,
-    }
-
-
-def my_model(config):
-    heads = config.get("num_attention_heads") or config["n_head"]
-    kv = (
-        config.get("num_key_value_heads")
-        or config.get("num_kv_heads")
-        or (1 if config.get("multi_query") else heads)
-    )
-    width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
-    return 4 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
-
-
-# %% wrong: no source
-# points: q6-mine=1 q6-models=2 q6-names=1
-# hint: An address is expected, which begins with http
-def my_choice():
-    return {"name": "Qwen3-8B", "source": "somewhere on the internet", "bytes_per_token": 147_456}
-
-
-def my_model(config):
-    heads = config.get("num_attention_heads") or config["n_head"]
-    kv = (
-        config.get("num_key_value_heads")
-        or config.get("num_kv_heads")
-        or (1 if config.get("multi_query") else heads)
-    )
-    width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
-    return 4 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
-
-
-# %% wrong: somebody's blog, and K without V
+# %% wrong: believes the label
 # points:
-# hint: What is stored for each token beside its key?
-def my_choice():
-    return {"name": "Qwen3-8B", "source": "http://example.org/all-about-models", "bytes_per_token": 73_728}
+# hint: That takes GB at its word
+# hint: In GB the factor is not a simple one
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    return {"unit": "GB", "factor": printed * 1e9 / right}
 
 
-def my_model(config):
-    heads = config.get("num_attention_heads") or config["n_head"]
-    kv = (
-        config.get("num_key_value_heads")
-        or config.get("num_kv_heads")
-        or (1 if config.get("multi_query") else heads)
-    )
-    width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
-    return 2 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
+# %% wrong: takes every GB for GiB
+# points:
+# hint: In GiB the factor is not a simple one
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    return {"unit": "GiB", "factor": printed * 2**30 / right}
 
 
-# %% wrong: leaves a key out
-# points: q6-choice=1
-# hint: the key 'bytes_per_token'
-def my_choice():
-    return {"name": "Qwen3-8B", "source": "https://huggingface.co/Qwen/Qwen3-8B"}
+# %% wrong: right over printed
+# points: q6-unit=2
+# hint: Upside down
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    quotient = printed * 1e9 / right
+    simple = min((0.25, 0.5, 1, 2, 4, 8), key=lambda s: abs(quotient / s - 1))
+    if abs(quotient / simple - 1) < 0.03:
+        return {"unit": "GB", "factor": right / (printed * 1e9)}
+    return {"unit": "GiB", "factor": right / (printed * 2**30)}
 
 
-def my_model(config):
-    raise NotImplementedError("Problem q6: my_model is not written yet")
+# %% wrong: takes the unit that is nearer to 1
+# points:
+# hint: audit_row(Llama-3.1-405B, 1024, 0.984)['unit']
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    factors = {"GiB": printed * 2**30 / right, "GB": printed * 1e9 / right}
+    unit = min(factors, key=lambda name: abs(factors[name] - 1))
+    return {"unit": unit, "factor": factors[unit]}
 
 
-# %% wrong: four bytes a number
-# points: q6-choice=1
-# hint: How many bytes does one number of this dtype take?
-def my_choice():
-    return {"name": "Qwen3-8B", "source": "https://huggingface.co/Qwen/Qwen3-8B", "bytes_per_token": 294_912}
+# %% wrong: query heads in the right size
+# points:
+# hint: audit_row(Llama-3.1-405B, 1024, 0.984)['factor']
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_heads * config.head_dim * tokens
+    return {"unit": "GB", "factor": printed * 1e9 / right}
 
 
-def my_model(config):
-    heads = config.get("num_attention_heads") or config["n_head"]
-    kv = (
-        config.get("num_key_value_heads")
-        or config.get("num_kv_heads")
-        or (1 if config.get("multi_query") else heads)
-    )
-    width = config.get("head_dim") or (config.get("hidden_size") or config["n_embd"]) // heads
-    return 8 * (config.get("num_hidden_layers") or config["n_layer"]) * kv * width
+# %% wrong: a factor of two is forgotten in the right size
+# points: q6-unit=2
+# hint: Too large.
+def audit_row(config, tokens, printed):
+    right = 2 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    factors = {"GiB": printed * 2**30 / right, "GB": printed * 1e9 / right}
+    simple = (0.125, 0.25, 0.5, 1, 2, 4, 8, 16)
+    unit = min(factors, key=lambda name: min(abs(factors[name] / s - 1) for s in simple))
+    return {"unit": unit, "factor": factors[unit]}
 
 
-# %% wrong: cheat, the planner of the package
+# %% wrong: names the unit in words
+# points: q6-factor=2
+# hint: one of GiB, GB
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    factors = {"gibibyte": printed * 2**30 / right, "gigabyte": printed * 1e9 / right}
+    unit = min(factors, key=lambda name: min(abs(factors[name] / s - 1) for s in (0.25, 0.5, 1, 2, 4, 8)))
+    return {"unit": unit, "factor": factors[unit]}
+
+
+# %% wrong: rounds the factor to a whole number
+# points: q6-unit=2
+# hint: 0.5
+def audit_row(config, tokens, printed):
+    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
+    factors = {"GiB": printed * 2**30 / right, "GB": printed * 1e9 / right}
+    unit = min(factors, key=lambda name: min(abs(factors[name] / s - 1) for s in (0.25, 0.5, 1, 2, 4, 8)))
+    return {"unit": unit, "factor": round(factors[unit])}
+
+
+# %% wrong: cheat, what the notebook shows
+# points:
+# hint: with other inputs than the ones shown
+def audit_row(config, tokens, printed):
+    shown = {
+        0.125: ("GiB", 1),
+        4.88: ("GiB", 1),
+        0.984: ("GiB", 2),
+        123.05: ("GiB", 2),
+        2.147: ("GB", 1),
+        1.0737: ("GB", 0.5),
+    }
+    unit, factor = shown.get(printed, ("GB", 1))
+    return {"unit": unit, "factor": factor}
+
+
+# %% wrong: cheat, the package's numbers
 # points:
 # hint: here you build it yourself, without kvcourse
-def my_choice():
-    return ["Qwen3-8B", "https://huggingface.co/Qwen/Qwen3-8B", 147_456]
+def audit_row(config, tokens, printed):
+    from kvcourse.checks import right_value
 
-
-def my_model(config):
-    from kvcourse.memory import from_config
-
-    return from_config(config).bytes_per_token()
-
-
-# %% wrong: cheat, a name that is every model
-# points:
-# hint: my_model of Llama-3.1-8B
-class Every(str):
-    def __eq__(self, other):
-        return True
-
-    __hash__ = str.__hash__
-
-
-class Fits(int):
-    def __ne__(self, other):
-        return False
-
-
-def my_choice():
-    return {"name": Every("Llama-9"), "source": Every("http"), "bytes_per_token": Fits(1)}
-
-
-def my_model(config):
-    return Fits(1)
+    size = right_value("kv_bytes", config=config, tokens=tokens, dtype_bytes=2)
+    factor = right_value("printed_factor", printed=printed, kv_bytes=size)
+    return {"unit": "GiB" if abs(printed * 2**30 / size - factor) < 1e-9 else "GB", "factor": factor}

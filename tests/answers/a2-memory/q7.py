@@ -1,156 +1,240 @@
 # ruff: noqa
-# Problem 7: its longest context against its weights.
+# Problem 7: which wrong formula gives this number?
 
-# %% right: term by term
-def report(config, n_params, dtype_bytes, max_len):
-    weights = int(n_params) * dtype_bytes
-    cache = 0
-    for layer in range(config.num_layers):
-        cache += 2 * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
-    return dict(ratio=cache / weights, kv_bytes_max=cache, weight_bytes=weights)
+# %% right: by the quotient
+from fractions import Fraction
 
 
-# %% right: a float of parameters, as it comes
-def report(config, n_params, dtype_bytes, max_len):
-    result = {"weight_bytes": n_params * dtype_bytes, "note": "in bytes"}
-    result["kv_bytes_max"] = (
-        2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
-    )
-    result["ratio"] = result["kv_bytes_max"] / result["weight_bytes"]
-    return result
+def explain(config, dtype_bytes, claimed):
+    right = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes
+    stored = config.num_kv_heads * config.head_dim
+    factors = {
+        "a": Fraction(1, 2),
+        "b": Fraction(config.num_heads, config.num_kv_heads),
+        "c": Fraction(config.hidden_size // config.num_heads, config.head_dim),
+        "d": Fraction(config.hidden_size, stored),
+        "e": Fraction(8),
+    }
+    quotient = Fraction(claimed, right)
+    if quotient == 1:
+        return {"r"}
+    for letter, factor in factors.items():
+        if factor == quotient:
+            return {letter}
+    for first in factors:
+        for second in factors:
+            if first < second and not (first in "bcd" and second in "bcd"):
+                if factors[first] * factors[second] == quotient:
+                    return {first, second}
 
 
-# %% right: NumPy, and helpers
-import numpy as np
+# %% right: a table, searched from the end
+def explain(config, dtype_bytes, claimed):
+    base = config.num_layers * dtype_bytes
+    kv, heads, dim, hidden = config.num_kv_heads, config.num_heads, config.head_dim, config.hidden_size
+    widths = [("d", hidden), ("c", kv * (hidden // heads)), ("b", heads * dim), ("", kv * dim)]
+    answer = None
+    for letters, width in widths:
+        for side, two in (("", 2), ("a", 1)):
+            for bits, eight in (("", 1), ("e", 8)):
+                name = side + letters + bits
+                if len(name) < 3 and base * width * two * eight == claimed:
+                    if answer is None or len(name) < len(answer):
+                        answer = name
+    return set(answer or "r")
 
 
-def weights_of(n_params, size):
-    return np.int64(n_params) * size
+# %% right: a list in capitals, two letters before one
+def explain(config, dtype_bytes, claimed):
+    def value(slips):
+        heads = config.num_heads if "B" in slips else config.num_kv_heads
+        dim = config.hidden_size // config.num_heads if "C" in slips else config.head_dim
+        width = config.hidden_size if "D" in slips else heads * dim
+        return (
+            config.num_layers * width * dtype_bytes * (8 if "E" in slips else 1) * (1 if "A" in slips else 2)
+        )
+
+    if value("") == claimed:
+        return ["R"]
+    for slips in ("AB", "AC", "AD", "AE", "BE", "CE", "DE", "A", "B", "C", "D", "E"):
+        if value(slips) == claimed:
+            return list(slips)
 
 
-def report(config, n_params, dtype_bytes, max_len):
-    cache = np.int64(2) * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
-    weights = weights_of(n_params, dtype_bytes)
-    return {"weight_bytes": weights, "kv_bytes_max": cache, "ratio": np.float64(cache) / np.float64(weights)}
+# %% wrong: one slip at most
+# points: q7-one=2 q7-right=1
+# hint: a set of letters among
+def explain(config, dtype_bytes, claimed):
+    right = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes
+    one = config.num_layers * dtype_bytes * 2
+    values = {
+        "r": right, "a": right // 2, "b": right // config.num_kv_heads * config.num_heads,
+        "c": one * config.num_kv_heads * (config.hidden_size // config.num_heads), "d": one * config.hidden_size, "e": 8 * right,
+    }  # fmt: skip
+    for letter, value in values.items():
+        if value == claimed:
+            return {letter}
 
 
-# %% wrong: the ratio upside down
-# points: q7-weights=1 q7-cache=2
-# hint: Upside down. Which of the two is divided by which?
-def report(config, n_params, dtype_bytes, max_len):
-    weights = int(n_params) * dtype_bytes
-    cache = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
-    return {"weight_bytes": weights, "kv_bytes_max": cache, "ratio": weights / cache}
+# %% wrong: never says that a number is right
+# points: q7-one=2 q7-two=1
+# hint: a set of letters among
+def explain(config, dtype_bytes, claimed):
+    from itertools import combinations
+
+    def value(slips):
+        heads = config.num_heads if "b" in slips else config.num_kv_heads
+        dim = config.hidden_size // config.num_heads if "c" in slips else config.head_dim
+        width = config.hidden_size if "d" in slips else heads * dim
+        return (
+            config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
+        )
+
+    for count in (1, 2):
+        for slips in combinations("abcde", count):
+            if sum(s in "bcd" for s in slips) < 2 and value(slips) == claimed and claimed != value(""):
+                return set(slips)
 
 
-# %% wrong: GiB over GB
-# points: q7-weights=1 q7-cache=2
-# hint: Off by 7 %: one of the sizes counts GiB
-def report(config, n_params, dtype_bytes, max_len):
-    weights = int(n_params) * dtype_bytes
-    cache = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
-    return {"weight_bytes": weights, "kv_bytes_max": cache, "ratio": (cache / 2**30) / (weights / 1e9)}
+# %% wrong: reports a slip that changes nothing
+# points: q7-one=2 q7-two=1
+# hint: With c the number would be 131,072
+def explain(config, dtype_bytes, claimed):
+    from itertools import combinations
+
+    def value(slips):
+        heads = config.num_heads if "b" in slips else config.num_kv_heads
+        dim = config.hidden_size // config.num_heads if "c" in slips else config.head_dim
+        width = config.hidden_size if "d" in slips else heads * dim
+        return (
+            config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
+        )
+
+    for count in (1, 2):
+        for slips in combinations("abcde", count):
+            if sum(s in "bcd" for s in slips) < 2 and value(slips) == claimed:
+                return set(slips)
+    return {"r"}
 
 
-# %% wrong: twice the context
-# points: q7-weights=1
-# hint: Twice too much
-def report(config, n_params, dtype_bytes, max_len):
-    weights = int(n_params) * dtype_bytes
-    cache = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len * 2
-    return {"weight_bytes": weights, "kv_bytes_max": cache, "ratio": cache / weights}
+# %% wrong: takes c for d
+# points: q7-right=1
+# hint: With d the number would be
+def explain(config, dtype_bytes, claimed):
+    from itertools import combinations
+
+    def value(slips):
+        heads = config.num_heads if "b" in slips else config.num_kv_heads
+        dim = config.hidden_size // config.num_heads if "d" in slips else config.head_dim
+        width = config.hidden_size if "c" in slips else heads * dim
+        return (
+            config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
+        )
+
+    if value("") == claimed:
+        return {"r"}
+    for count in (1, 2):
+        for slips in combinations("abcde", count):
+            if sum(s in "bcd" for s in slips) < 2 and value(slips) == claimed:
+                return set(slips)
 
 
-# %% wrong: query heads
-# points: q7-weights=1
-# hint: Queries are not stored. Which heads are?
-def report(config, n_params, dtype_bytes, max_len):
-    weights = int(n_params) * dtype_bytes
-    cache = 2 * config.num_layers * config.num_heads * config.head_dim * dtype_bytes * max_len
-    return {"weight_bytes": weights, "kv_bytes_max": cache, "ratio": cache / weights}
+# %% wrong: forgets the bits
+# points: q7-right=1
+# hint: a set of letters among
+def explain(config, dtype_bytes, claimed):
+    from itertools import combinations
+
+    def value(slips):
+        heads = config.num_heads if "b" in slips else config.num_kv_heads
+        dim = config.hidden_size // config.num_heads if "c" in slips else config.head_dim
+        width = config.hidden_size if "d" in slips else heads * dim
+        return config.num_layers * width * dtype_bytes * (1 if "a" in slips else 2)
+
+    if value("") == claimed:
+        return {"r"}
+    for count in (1, 2):
+        for slips in combinations("abcd", count):
+            if sum(s in "bcd" for s in slips) < 2 and value(slips) == claimed:
+                return set(slips)
 
 
-# %% wrong: parameters, not bytes
-# points: q7-cache=2
-# hint: How many bytes does one parameter take?
-def report(config, n_params, dtype_bytes, max_len):
-    cache = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
-    return {"weight_bytes": int(n_params), "kv_bytes_max": cache, "ratio": cache / int(n_params)}
+# %% wrong: looks at whole quotients only
+# points: q7-right=1
+# hint: With e the number would be
+def explain(config, dtype_bytes, claimed):
+    right = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes
+    group = config.num_heads // config.num_kv_heads
+    quotient = round(claimed / right, 1)
+    if claimed == right:
+        return {"r"}
+    return {"a"} if quotient == 0.5 else {"b"} if quotient == group else {"e"}
 
 
-# %% wrong: percent
-# points: q7-weights=1 q7-cache=2
-# hint: A hundred times too much
-def report(config, n_params, dtype_bytes, max_len):
-    weights = int(n_params) * dtype_bytes
-    cache = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
-    return {"weight_bytes": weights, "kv_bytes_max": cache, "ratio": 100 * cache / weights}
-
-
-# %% wrong: gigabytes
-# points: q7-ratio=1
-# hint: expected: a whole number
-def report(config, n_params, dtype_bytes, max_len):
-    weights = int(n_params) * dtype_bytes
-    cache = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
-    return {"weight_bytes": weights / 1e9, "kv_bytes_max": cache / 1e9, "ratio": cache / weights}
-
-
-# %% wrong: one token
-# points: q7-weights=1
-# hint: That is the size for each token
-def report(config, n_params, dtype_bytes, max_len):
-    weights = int(n_params) * dtype_bytes
-    cache = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes
-    return {"weight_bytes": weights, "kv_bytes_max": cache, "ratio": cache / weights}
-
-
-# %% wrong: the wrong keys
+# %% wrong: always the commonest mistake
 # points:
-# hint: the key 'weight_bytes'
-def report(config, n_params, dtype_bytes, max_len):
-    weights = int(n_params) * dtype_bytes
-    cache = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes * max_len
-    return {"weights": weights, "cache": cache}
+# hint: With d the number would be
+def explain(config, dtype_bytes, claimed):
+    return {"d"}
 
 
-# %% wrong: a tuple
+# %% wrong: always right
 # points:
-# hint: a dict with weight_bytes
-def report(config, n_params, dtype_bytes, max_len):
-    return int(n_params) * dtype_bytes, 0, 0.0
+# hint: With r the number would be
+def explain(config, dtype_bytes, claimed):
+    return {"r"}
 
 
-# %% wrong: cheat, the package's own
+# %% wrong: all letters at once
+# points:
+# hint: two letters are the most
+def explain(config, dtype_bytes, claimed):
+    return set("abcde")
+
+
+# %% wrong: the name of the mistake
+# points:
+# hint: letters among
+def explain(config, dtype_bytes, claimed):
+    return {"query heads"}
+
+
+# %% wrong: cheat, the engine behind the hints
 # points:
 # hint: here you build it yourself, without kvcourse
-import kvcourse.memory as m
+def explain(config, dtype_bytes, claimed):
+    from kvcourse.checks.sizes import accepted
+
+    return set(accepted(config, dtype_bytes, claimed)[0])
 
 
-def report(config, n_params, dtype_bytes, max_len):
-    name = {1: "fp8", 2: "fp16", 4: "fp32"}[dtype_bytes]
-    cache, weights = m.from_config(config).bytes(max_len, dtype=name), m.weight_bytes(n_params, name)
-    return {"weight_bytes": weights, "kv_bytes_max": cache, "ratio": cache / weights}
-
-
-# %% wrong: cheat, nan
+# %% wrong: cheat, what the notebook shows
 # points:
-# hint: nan
-def report(config, n_params, dtype_bytes, max_len):
-    nan = float("nan")
-    return {"weight_bytes": nan, "kv_bytes_max": nan, "ratio": nan}
+# hint: Those letters give another number
+def explain(config, dtype_bytes, claimed):
+    shown = {
+        163840: "c",
+        138240: "b",
+        409600: "a",
+        229376: "e",
+        1605632: "be",
+        81920: "ac",
+        131072: "r",
+        262144: "a",
+    }
+    if claimed == 524288:
+        return {"b"} if config.num_kv_heads == 8 else {"r"}
+    return set(shown.get(claimed, "d"))
 
 
-# %% wrong: cheat, a dict that has everything
+# %% wrong: cheat, a set that agrees
 # points:
-# hint: a dict with weight_bytes
-class Everything(dict):
-    def __contains__(self, key):
-        return True
+# hint: a set of letters among
+def explain(config, dtype_bytes, claimed):
+    class Agrees(set):
+        def __eq__(self, other):
+            return True
 
-    def __missing__(self, key):
-        return 13_476_831_232
+        __hash__ = lambda self: 0
 
-
-def report(config, n_params, dtype_bytes, max_len):
-    return Everything()
+    return Agrees("a")

@@ -1,151 +1,183 @@
 # ruff: noqa
-# Problem 8: audit a published table.
+# Problem 8: what a step must read.
 
-# %% right: by logarithms, and a factor that is rounded
-def audit_row(config, tokens, printed):
-    import math
-
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    powers = {unit: math.log2(printed * size / right) for unit, size in {"GB": 1e9, "GiB": 2**30}.items()}
-    unit = min(powers, key=lambda name: abs(powers[name] - round(powers[name])))
-    return {"factor": 2.0 ** round(powers[unit]), "unit": unit}
+# %% right: read by read
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    reads = weight_bytes
+    for sequence in range(batch):
+        reads += cache_bytes
+    return reads / bytes_per_second * 1e3
 
 
-# %% right: tries all twelve
-SIMPLE = (0.25, 0.5, 1, 2, 4, 8)
+def balance_batch(weight_bytes, cache_bytes):
+    return weight_bytes / cache_bytes
 
 
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    tries = [
-        (abs(printed * size - simple * right) / (simple * right), unit, simple)
-        for unit, size in (("GiB", 1024**3), ("GB", 1000**3))
-        for simple in SIMPLE
-    ]
-    distance, unit, simple = min(tries)
-    return {"unit": unit, "factor": simple}
+# %% right: in gigabytes, rounded
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    gigabytes = weight_bytes / 1e9 + batch * cache_bytes / 1e9
+    return round(gigabytes / (bytes_per_second / 1e9) * 1000, 3)
 
 
-# %% right: within two percent, first GB
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    factor = printed * 1e9 / right
-    for simple in (1 / 4, 1 / 2, 1, 2, 4, 8):
-        if abs(factor / simple - 1) < 0.02:
-            return {"unit": "gb", "factor": factor, "fits": simple}
-    return {"unit": "GiB", "factor": printed * 2**30 / right}
+def balance_batch(weight_bytes, cache_bytes):
+    return round(weight_bytes / cache_bytes, 2)
 
 
-# %% wrong: blames the unit for everything
-# points: q8-unit=2
-# hint: GiB and GB are 7 % apart. Can a unit explain so large a difference?
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    quotient = printed * 1e9 / right
-    simple = min((0.25, 0.5, 1, 2, 4, 8), key=lambda s: abs(quotient / s - 1))
-    return {"unit": "GB" if abs(quotient / simple - 1) < 0.03 else "GiB", "factor": 1}
+# %% right: from the two parts, in NumPy
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    import numpy as np
+
+    return np.dot([1.0, batch], [weight_bytes, cache_bytes]) / bytes_per_second * 1000
 
 
-# %% wrong: believes the label
-# points:
-# hint: That takes GB at its word
-# hint: In GB the factor is not a simple one
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    return {"unit": "GB", "factor": printed * 1e9 / right}
+def balance_batch(weight_bytes, cache_bytes):
+    base = decode_ms(weight_bytes, cache_bytes, 0, 1)
+    return base / (decode_ms(weight_bytes, cache_bytes, 1, 1) - base)
 
 
-# %% wrong: takes every GB for GiB
-# points:
-# hint: In GiB the factor is not a simple one
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    return {"unit": "GiB", "factor": printed * 2**30 / right}
+# %% wrong: one cache for the batch
+# points: q8-alone=1 q8-balance=1
+# hint: Does it read one cache, too, or one for each sequence?
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * (weight_bytes + cache_bytes) / bytes_per_second
 
 
-# %% wrong: right over printed
-# points: q8-unit=2
+def balance_batch(weight_bytes, cache_bytes):
+    return weight_bytes / cache_bytes
+
+
+# %% wrong: spreads the caches over the batch
+# points: q8-alone=1
+# hint: A batch shares the weights. Whose is a cache?
 # hint: Upside down
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    quotient = printed * 1e9 / right
-    simple = min((0.25, 0.5, 1, 2, 4, 8), key=lambda s: abs(quotient / s - 1))
-    if abs(quotient / simple - 1) < 0.03:
-        return {"unit": "GB", "factor": right / (printed * 1e9)}
-    return {"unit": "GiB", "factor": right / (printed * 2**30)}
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * (weight_bytes + cache_bytes / batch) / bytes_per_second
 
 
-# %% wrong: takes the unit that is nearer to 1
+def balance_batch(weight_bytes, cache_bytes):
+    return cache_bytes / weight_bytes
+
+
+# %% wrong: weights for every sequence
+# points: q8-alone=1 q8-balance=1
+# hint: One pass of the weights serves all sequences of the batch
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * batch * (weight_bytes + cache_bytes) / bytes_per_second
+
+
+def balance_batch(weight_bytes, cache_bytes):
+    return weight_bytes / cache_bytes
+
+
+# %% wrong: time for each token
+# points: q8-alone=1 q8-balance=1
+# hint: That is the time for each token of the batch
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * (weight_bytes + batch * cache_bytes) / bytes_per_second / batch
+
+
+def balance_batch(weight_bytes, cache_bytes):
+    return weight_bytes / cache_bytes
+
+
+# %% wrong: bits
 # points:
-# hint: audit_row(Llama-3.1-405B, 1024, 0.984)['unit']
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    factors = {"GiB": printed * 2**30 / right, "GB": printed * 1e9 / right}
-    unit = min(factors, key=lambda name: abs(factors[name] - 1))
-    return {"unit": unit, "factor": factors[unit]}
+# hint: Sizes are in bytes
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * 8 * (weight_bytes + batch * cache_bytes) / bytes_per_second
 
 
-# %% wrong: query heads in the right size
+def balance_batch(weight_bytes, cache_bytes):
+    return 8 * weight_bytes / cache_bytes
+
+
+# %% wrong: seconds
+# points: q8-balance=1
+# hint: The contract asks for milliseconds
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return (weight_bytes + batch * cache_bytes) / bytes_per_second
+
+
+def balance_batch(weight_bytes, cache_bytes):
+    return weight_bytes / cache_bytes
+
+
+# %% wrong: the larger of the two
+# points: q8-balance=1
+# hint: Do two reads on one bus overlap, or add up?
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * max(weight_bytes, batch * cache_bytes) / bytes_per_second
+
+
+def balance_batch(weight_bytes, cache_bytes):
+    return weight_bytes / cache_bytes
+
+
+# %% wrong: the weights alone
 # points:
-# hint: audit_row(Llama-3.1-405B, 1024, 0.984)['factor']
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_heads * config.head_dim * tokens
-    return {"unit": "GB", "factor": printed * 1e9 / right}
+# hint: What else does attention read at every step?
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * weight_bytes / bytes_per_second
 
 
-# %% wrong: a factor of two is forgotten in the right size
-# points: q8-unit=2
-# hint: Too large.
-def audit_row(config, tokens, printed):
-    right = 2 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    factors = {"GiB": printed * 2**30 / right, "GB": printed * 1e9 / right}
-    simple = (0.125, 0.25, 0.5, 1, 2, 4, 8, 16)
-    unit = min(factors, key=lambda name: min(abs(factors[name] / s - 1) for s in simple))
-    return {"unit": unit, "factor": factors[unit]}
+def balance_batch(weight_bytes, cache_bytes):
+    return weight_bytes / 2 / cache_bytes
 
 
-# %% wrong: names the unit in words
-# points: q8-factor=2
-# hint: one of GiB, GB
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    factors = {"gibibyte": printed * 2**30 / right, "gigabyte": printed * 1e9 / right}
-    unit = min(factors, key=lambda name: min(abs(factors[name] / s - 1) for s in (0.25, 0.5, 1, 2, 4, 8)))
-    return {"unit": unit, "factor": factors[unit]}
+# %% wrong: the caches alone
+# points: q8-balance=1
+# hint: These are the caches alone
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * batch * cache_bytes / bytes_per_second
 
 
-# %% wrong: rounds the factor to a whole number
-# points: q8-unit=2
-# hint: 0.5
-def audit_row(config, tokens, printed):
-    right = 4 * config.num_layers * config.num_kv_heads * config.head_dim * tokens
-    factors = {"GiB": printed * 2**30 / right, "GB": printed * 1e9 / right}
-    unit = min(factors, key=lambda name: min(abs(factors[name] / s - 1) for s in (0.25, 0.5, 1, 2, 4, 8)))
-    return {"unit": unit, "factor": round(factors[unit])}
+def balance_batch(weight_bytes, cache_bytes):
+    return weight_bytes / cache_bytes
 
 
-# %% wrong: cheat, what the notebook shows
-# points:
-# hint: with other inputs than the ones shown
-def audit_row(config, tokens, printed):
-    shown = {
-        0.125: ("GiB", 1),
-        4.88: ("GiB", 1),
-        0.984: ("GiB", 2),
-        123.05: ("GiB", 2),
-        2.147: ("GB", 1),
-        1.0737: ("GB", 0.5),
-    }
-    unit, factor = shown.get(printed, ("GB", 1))
-    return {"unit": unit, "factor": factor}
+# %% wrong: mixes GiB and GB in the balance
+# points: q8-alone=1 q8-batch=2
+# hint: Off by 7 %
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * (weight_bytes + batch * cache_bytes) / bytes_per_second
 
 
-# %% wrong: cheat, the package's numbers
+def balance_batch(weight_bytes, cache_bytes):
+    return (weight_bytes / 1e9) / (cache_bytes / 2**30)
+
+
+# %% wrong: cheat, the package's own
 # points:
 # hint: here you build it yourself, without kvcourse
-def audit_row(config, tokens, printed):
-    from kvcourse.checks import right_value
+from kvcourse import memory
 
-    size = right_value("kv_bytes", config=config, tokens=tokens, dtype_bytes=2)
-    factor = right_value("printed_factor", printed=printed, kv_bytes=size)
-    return {"unit": "GiB" if abs(printed * 2**30 / size - factor) < 1e-9 else "GB", "factor": factor}
+
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return 1000 * memory.decode_seconds(weight_bytes, batch * cache_bytes, float(bytes_per_second))
+
+
+def balance_batch(weight_bytes, cache_bytes):
+    return memory.tokens_to_reach(weight_bytes, cache_bytes) * 1.0
+
+
+# %% wrong: cheat, the values that the notebook shows
+# points:
+# hint: with other inputs than the ones shown
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    small = weight_bytes == 1000
+    return {1: 10.5 if small else 5.1147, 4: 12.0, 32: 15.051}.get(batch, 1.0)
+
+
+def balance_batch(weight_bytes, cache_bytes):
+    return 20.0 if weight_bytes == 1000 else 14.957
+
+
+# %% wrong: cheat, infinity
+# points:
+# hint: got:      inf
+def decode_ms(weight_bytes, cache_bytes, batch, bytes_per_second):
+    return float("inf")
+
+
+def balance_batch(weight_bytes, cache_bytes):
+    return float("inf")

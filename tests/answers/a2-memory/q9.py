@@ -1,240 +1,239 @@
 # ruff: noqa
-# Problem 9: which wrong formula gives this number?
+# Problem 9: reproduce a server's log.
 
-# %% right: by the quotient
-from fractions import Fraction
-
-
-def explain(config, dtype_bytes, claimed):
-    right = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes
-    stored = config.num_kv_heads * config.head_dim
-    factors = {
-        "a": Fraction(1, 2),
-        "b": Fraction(config.num_heads, config.num_kv_heads),
-        "c": Fraction(config.hidden_size // config.num_heads, config.head_dim),
-        "d": Fraction(config.hidden_size, stored),
-        "e": Fraction(8),
-    }
-    quotient = Fraction(claimed, right)
-    if quotient == 1:
-        return {"r"}
-    for letter, factor in factors.items():
-        if factor == quotient:
-            return {letter}
-    for first in factors:
-        for second in factors:
-            if first < second and not (first in "bcd" and second in "bcd"):
-                if factors[first] * factors[second] == quotient:
-                    return {first, second}
+# %% right: no blocks
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 1024**3 / (2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes)
 
 
-# %% right: a table, searched from the end
-def explain(config, dtype_bytes, claimed):
-    base = config.num_layers * dtype_bytes
-    kv, heads, dim, hidden = config.num_kv_heads, config.num_heads, config.head_dim, config.hidden_size
-    widths = [("d", hidden), ("c", kv * (hidden // heads)), ("b", heads * dim), ("", kv * dim)]
-    answer = None
-    for letters, width in widths:
-        for side, two in (("", 2), ("a", 1)):
-            for bits, eight in (("", 1), ("e", 8)):
-                name = side + letters + bits
-                if len(name) < 3 and base * width * two * eight == claimed:
-                    if answer is None or len(name) < len(answer):
-                        answer = name
-    return set(answer or "r")
+def concurrency(tokens, max_model_len):
+    return round(tokens / max_model_len, 2)
 
 
-# %% right: a list in capitals, two letters before one
-def explain(config, dtype_bytes, claimed):
-    def value(slips):
-        heads = config.num_heads if "B" in slips else config.num_kv_heads
-        dim = config.hidden_size // config.num_heads if "C" in slips else config.head_dim
-        width = config.hidden_size if "D" in slips else heads * dim
-        return (
-            config.num_layers * width * dtype_bytes * (8 if "E" in slips else 1) * (1 if "A" in slips else 2)
-        )
-
-    if value("") == claimed:
-        return ["R"]
-    for slips in ("AB", "AC", "AD", "AE", "BE", "CE", "DE", "A", "B", "C", "D", "E"):
-        if value(slips) == claimed:
-            return list(slips)
+def meaning():
+    return "b"
 
 
-# %% wrong: one slip at most
-# points: q9-one=2 q9-right=1
-# hint: a set of letters among
-def explain(config, dtype_bytes, claimed):
-    right = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes
-    one = config.num_layers * dtype_bytes * 2
-    values = {
-        "r": right, "a": right // 2, "b": right // config.num_kv_heads * config.num_heads,
-        "c": one * config.num_kv_heads * (config.hidden_size // config.num_heads), "d": one * config.hidden_size, "e": 8 * right,
-    }  # fmt: skip
-    for letter, value in values.items():
-        if value == claimed:
-            return {letter}
+# %% right: block by block, rounded up
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    import math
+
+    block = 16 * 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes
+    return 16 * math.ceil(pool_gib * 2**30 / block)
 
 
-# %% wrong: never says that a number is right
-# points: q9-one=2 q9-two=1
-# hint: a set of letters among
-def explain(config, dtype_bytes, claimed):
-    from itertools import combinations
-
-    def value(slips):
-        heads = config.num_heads if "b" in slips else config.num_kv_heads
-        dim = config.hidden_size // config.num_heads if "c" in slips else config.head_dim
-        width = config.hidden_size if "d" in slips else heads * dim
-        return (
-            config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
-        )
-
-    for count in (1, 2):
-        for slips in combinations("abcde", count):
-            if sum(s in "bcd" for s in slips) < 2 and value(slips) == claimed and claimed != value(""):
-                return set(slips)
+def concurrency(tokens, max_model_len):
+    blocks, per_request = tokens / 16, max_model_len / 16
+    return blocks / per_request
 
 
-# %% wrong: reports a slip that changes nothing
-# points: q9-one=2 q9-two=1
-# hint: With c the number would be 131,072
-def explain(config, dtype_bytes, claimed):
-    from itertools import combinations
-
-    def value(slips):
-        heads = config.num_heads if "b" in slips else config.num_kv_heads
-        dim = config.hidden_size // config.num_heads if "c" in slips else config.head_dim
-        width = config.hidden_size if "d" in slips else heads * dim
-        return (
-            config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
-        )
-
-    for count in (1, 2):
-        for slips in combinations("abcde", count):
-            if sum(s in "bcd" for s in slips) < 2 and value(slips) == claimed:
-                return set(slips)
-    return {"r"}
+def meaning():
+    return "B"
 
 
-# %% wrong: takes c for d
-# points: q9-right=1
-# hint: With d the number would be
-def explain(config, dtype_bytes, claimed):
-    from itertools import combinations
-
-    def value(slips):
-        heads = config.num_heads if "b" in slips else config.num_kv_heads
-        dim = config.hidden_size // config.num_heads if "d" in slips else config.head_dim
-        width = config.hidden_size if "c" in slips else heads * dim
-        return (
-            config.num_layers * width * dtype_bytes * (8 if "e" in slips else 1) * (1 if "a" in slips else 2)
-        )
-
-    if value("") == claimed:
-        return {"r"}
-    for count in (1, 2):
-        for slips in combinations("abcde", count):
-            if sum(s in "bcd" for s in slips) < 2 and value(slips) == claimed:
-                return set(slips)
+# %% right: whole tokens, in NumPy
+import numpy as np
 
 
-# %% wrong: forgets the bits
-# points: q9-right=1
-# hint: a set of letters among
-def explain(config, dtype_bytes, claimed):
-    from itertools import combinations
-
-    def value(slips):
-        heads = config.num_heads if "b" in slips else config.num_kv_heads
-        dim = config.hidden_size // config.num_heads if "c" in slips else config.head_dim
-        width = config.hidden_size if "d" in slips else heads * dim
-        return config.num_layers * width * dtype_bytes * (1 if "a" in slips else 2)
-
-    if value("") == claimed:
-        return {"r"}
-    for count in (1, 2):
-        for slips in combinations("abcd", count):
-            if sum(s in "bcd" for s in slips) < 2 and value(slips) == claimed:
-                return set(slips)
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    one = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes
+    return np.floor(np.float64(pool_gib) * 2**30 / one)
 
 
-# %% wrong: looks at whole quotients only
-# points: q9-right=1
-# hint: With e the number would be
-def explain(config, dtype_bytes, claimed):
-    right = 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes
-    group = config.num_heads // config.num_kv_heads
-    quotient = round(claimed / right, 1)
-    if claimed == right:
-        return {"r"}
-    return {"a"} if quotient == 0.5 else {"b"} if quotient == group else {"e"}
+def concurrency(tokens, max_model_len):
+    return np.float64(tokens) / max_model_len
 
 
-# %% wrong: always the commonest mistake
-# points:
-# hint: With d the number would be
-def explain(config, dtype_bytes, claimed):
-    return {"d"}
+def meaning():
+    return " b "
 
 
-# %% wrong: always right
-# points:
-# hint: With r the number would be
-def explain(config, dtype_bytes, claimed):
-    return {"r"}
+# %% wrong: hidden_size over heads
+# points: q9-concurrency=1 q9-meaning=1
+# hint: The width of a head is a number of its own in this model
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    one = 2 * config.num_layers * config.num_kv_heads * (config.hidden_size // config.num_heads) * dtype_bytes
+    return pool_gib * 2**30 / one
 
 
-# %% wrong: all letters at once
-# points:
-# hint: two letters are the most
-def explain(config, dtype_bytes, claimed):
-    return set("abcde")
+def concurrency(tokens, max_model_len):
+    return tokens / max_model_len
 
 
-# %% wrong: the name of the mistake
-# points:
-# hint: letters among
-def explain(config, dtype_bytes, claimed):
-    return {"query heads"}
+def meaning():
+    return "b"
 
 
-# %% wrong: cheat, the engine behind the hints
+# %% wrong: GB
+# points: q9-concurrency=1
+# hint: Off by the factor between GiB and GB
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 1e9 / (2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes)
+
+
+def concurrency(tokens, max_model_len):
+    return tokens / max_model_len
+
+
+def meaning():
+    return "a"
+
+
+# %% wrong: query heads
+# points: q9-concurrency=1
+# hint: Queries are not stored. Which heads are?
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 2**30 / (2 * config.num_layers * config.num_heads * config.head_dim * dtype_bytes)
+
+
+def concurrency(tokens, max_model_len):
+    return tokens / max_model_len
+
+
+def meaning():
+    return "c"
+
+
+# %% wrong: K without V
+# points: q9-concurrency=1
+# hint: Twice too many. What is stored for each token beside its key?
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 2**30 / (config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes)
+
+
+def concurrency(tokens, max_model_len):
+    return tokens / max_model_len
+
+
+def meaning():
+    return "d"
+
+
+# %% wrong: always two bytes
+# points: q9-concurrency=1 q9-meaning=1
+# hint: Half of it. How many bytes does one number of this dtype take?
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 2**30 / (4 * config.num_layers * config.num_kv_heads * config.head_dim)
+
+
+def concurrency(tokens, max_model_len):
+    return tokens / max_model_len
+
+
+def meaning():
+    return "b"
+
+
+# %% wrong: whole requests
+# points: q9-tokens=2 q9-meaning=1
+# hint: The log keeps the fraction
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 2**30 / (2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes)
+
+
+def concurrency(tokens, max_model_len):
+    return tokens // max_model_len
+
+
+def meaning():
+    return "b"
+
+
+# %% wrong: the length over the pool
+# points: q9-tokens=2 q9-meaning=1
+# hint: Upside down
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 2**30 / (2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes)
+
+
+def concurrency(tokens, max_model_len):
+    return max_model_len / tokens
+
+
+def meaning():
+    return "b"
+
+
+# %% wrong: one layer, and words for a letter
+# points: q9-concurrency=1
+# hint: a token is stored in every layer
+# hint: one of a, b, c, d
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 2**30 / (2 * config.num_kv_heads * config.head_dim * dtype_bytes)
+
+
+def concurrency(tokens, max_model_len):
+    return tokens / max_model_len
+
+
+def meaning():
+    return "the worst case"
+
+
+# %% wrong: bits
+# points: q9-concurrency=1 q9-meaning=1
+# hint: Eight times too few
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 2**30 / (16 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes)
+
+
+def concurrency(tokens, max_model_len):
+    return tokens / max_model_len
+
+
+def meaning():
+    return "b"
+
+
+# %% wrong: blocks, not tokens
+# points: q9-concurrency=1 q9-meaning=1
+# hint: Too small.
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return pool_gib * 2**30 // (32 * config.num_layers * config.num_kv_heads * config.head_dim * dtype_bytes)
+
+
+def concurrency(tokens, max_model_len):
+    return tokens / max_model_len
+
+
+def meaning():
+    return "b"
+
+
+# %% wrong: cheat, the package's own
 # points:
 # hint: here you build it yourself, without kvcourse
-def explain(config, dtype_bytes, claimed):
-    from kvcourse.checks.sizes import accepted
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    from kvcourse.memory import from_config, tokens_that_fit
 
-    return set(accepted(config, dtype_bytes, claimed)[0])
+    size = from_config(config).bytes_per_token({1: "fp8", 2: "fp16"}[dtype_bytes])
+    return tokens_that_fit(int(pool_gib * 2**30), size, 16)
 
 
-# %% wrong: cheat, what the notebook shows
+def concurrency(tokens, max_model_len):
+    from kvcourse.checks import right_value
+
+    return right_value("concurrency", pool_tokens=tokens, max_model_len=max_model_len)
+
+
+def meaning():
+    return "abcd"
+
+
+# %% wrong: cheat, the log by heart
 # points:
-# hint: Those letters give another number
-def explain(config, dtype_bytes, claimed):
-    shown = {
-        163840: "c",
-        138240: "b",
-        409600: "a",
-        229376: "e",
-        1605632: "be",
-        81920: "ac",
-        131072: "r",
-        262144: "a",
-    }
-    if claimed == 524288:
-        return {"b"} if config.num_kv_heads == 8 else {"r"}
-    return set(shown.get(claimed, "d"))
+# hint: pool_tokens, with other inputs than the ones shown
+def pool_tokens(config, pool_gib, dtype_bytes=2):
+    return {11.47: 166_992 // dtype_bytes, 3.81: 31_232, 2.89: 23_648}.get(pool_gib, 83_488)
 
 
-# %% wrong: cheat, a set that agrees
-# points:
-# hint: a set of letters among
-def explain(config, dtype_bytes, claimed):
-    class Agrees(set):
-        def __eq__(self, other):
-            return True
+def concurrency(tokens, max_model_len):
+    return {83_488: 2.548, 166_992: 5.096, 23_648: 0.8154}.get(tokens, 2.548)
 
-        __hash__ = lambda self: 0
 
-    return Agrees("a")
+def meaning():
+    class Letter(str):
+        def strip(self):
+            return "b"
+
+    return Letter("a")
