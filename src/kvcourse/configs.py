@@ -7,6 +7,7 @@ are refused with a sentence, because the formula would be silently wrong for the
 """
 
 import contextlib
+import gc
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,7 +134,7 @@ def read_json(path: Path) -> dict:
     if len(data) > _MAX_FILE:
         raise ConfigError(f"{where}: more than {_MAX_FILE} bytes; expected a few thousand of JSON.")
     try:
-        raw = json.loads(data.decode("utf-8-sig"))
+        raw = _loaded(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{where}: not UTF-8 text (byte {error.start}); expected JSON.") from None
     except (ValueError, RecursionError) as error:
@@ -142,6 +143,17 @@ def read_json(path: Path) -> dict:
     if not isinstance(raw, dict):
         raise ConfigError(f"{where}: expected a JSON object; got {fields.kind_of(raw)}.")
     return raw
+
+
+def _loaded(text: str) -> object:
+    """The JSON in `text`. Millions of small lists are read in half the time without looking for cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return json.loads(text)
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _rope(text: dict, model_type: str) -> tuple[float | None, RopeScaling | None]:

@@ -3,6 +3,8 @@
 Command-line tools print these on stderr without a traceback and exit 2. A bug of ours is any other exception.
 """
 
+from collections.abc import Iterator
+
 
 class UserError(ValueError):
     """Bad input from outside: the message is one clear sentence."""
@@ -26,8 +28,30 @@ class CacheError(UserError):
 
 def shown(value: object, limit: int = 60) -> str:
     """`value` as it may stand in a message: printable ASCII, at most `limit` characters."""
+    text = ""
     try:
-        text = ascii(value)
+        for piece in _pieces(value, limit):
+            text += piece
+            if len(text) > limit:  # of ten megabytes nobody reads more
+                break
     except Exception:  # a repr that raises must not hide the error being reported
         text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _pieces(value: object, limit: int) -> Iterator[str]:
+    """`ascii(value)` bit by bit."""
+    if type(value) is str:
+        yield ascii(value[:limit])
+    elif type(value) is list:
+        for i, item in enumerate(value):
+            yield ", " if i else "["
+            yield from _pieces(item, limit)
+        yield "]" if value else "[]"
+    elif type(value) is dict:
+        for i, (key, item) in enumerate(value.items()):
+            yield f"{', ' if i else '{'}{key!a}: "
+            yield from _pieces(item, limit)
+        yield "}" if value else "{}"
+    else:
+        yield ascii(value)

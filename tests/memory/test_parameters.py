@@ -2,9 +2,11 @@
 
 import pytest
 
+from kvcourse import registry
 from kvcourse.errors import ConfigError, UnitError
 from kvcourse.memory import count_parameters, weight_bytes
 from kvcourse.memory.parameters import RECIPES
+from kvcourse.memory.parameters_other import COUNTERS
 
 BASE = {
     "vocab_size": 101, "hidden_size": 48, "intermediate_size": 40, "num_hidden_layers": 5,
@@ -37,6 +39,48 @@ def test_counts_are_those_of_the_built_model(model_type, variant):
     if model_type == "mixtral":
         raw.pop("head_dim")
     assert count_parameters(raw).total == built(raw)
+
+
+OTHER_VARIANTS = {
+    "as the class has it": {}, "tied": {"tie_word_embeddings": True},
+    "untied": {"tie_word_embeddings": False},
+    "biases": {"attention_bias": True}, "no low rank of queries": {"q_lora_rank": None},
+    "wide": {"n_inner": 50, "word_embed_proj_dim": 24}, "norms after": {"do_layer_norm_before": False},
+    "dense first": {"first_k_dense_replace": 2}, "shared": {"n_shared_experts": 2},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("variant", OTHER_VARIANTS)
+@pytest.mark.parametrize("model_type", COUNTERS)
+def test_counts_of_other_families_are_those_of_the_built_model(model_type, variant):
+    from small_configs import FIELDS
+
+    raw = FIELDS[model_type] | OTHER_VARIANTS[variant] | {"model_type": model_type}
+    if "dsa" in model_type or model_type == "deepseek_v32":
+        raw["q_lora_rank"] = 20  # the indexer reads the queries' low rank
+    assert count_parameters(raw).total == built(raw)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("DeepSeek-V3", 671_026_404_352), ("DeepSeek-V3.2", 671_877_929_216), ("Kimi-K2", 1_026_408_209_408),
+     ("GLM-5.2", 743_377_000_704), ("gpt-oss-120b", 116_829_156_672), ("GPT-2", 124_439_808),
+     ("OPT-13B", 12_853_473_280), ("Qwen3-235B-A22B", 235_093_634_560), ("OLMo-2-7B", 7_298_617_344)],
+)  # fmt: skip
+def test_published_counts_of_every_counted_family(name, number):
+    assert count_parameters(registry.find(name).config).total == number
+
+
+def test_every_count_in_the_registry_is_our_own_where_we_count():
+    counted = 0
+    for model in registry.models():
+        try:
+            ours = count_parameters(model.config).total
+        except ConfigError:
+            continue
+        assert model.parameters in (None, ours), model.name
+        counted += 1
+    assert counted > 60
 
 
 LLAMA_2_7B = {
@@ -85,7 +129,7 @@ def test_bad_dtypes_are_refused():
     [({k: v for k, v in LLAMA_2_7B.items() if k != "vocab_size"}, "field 'vocab_size' is missing"),
      (LLAMA_2_7B | {"intermediate_size": "11008"}, "field 'intermediate_size' is '11008'"),
      (LLAMA_2_7B | {"attention_bias": 1}, "field 'attention_bias' is 1"),
-     ({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 8}, "model_type 'gpt2' are not counted"),
+     ({"model_type": "gptj", "n_layer": 2, "n_head": 2, "n_embd": 8}, "model_type 'gptj' are not counted"),
      ({"model_type": "llava", "text_config": LLAMA_2_7B}, "parts beside its decoder"),
      (LLAMA_2_7B | {"kv_lora_rank": 9}, "field 'kv_lora_rank'")],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How many parameters a Llama-shaped model has, counted from its configuration, and their bytes.
+"""How many parameters a model has, counted from its configuration, and their bytes.
 
 Counts the matrices as Transformers' classes build them, embeddings tied or not, with the biases and norms
 that the family has; the tests build each class and compare.
@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from kvcourse.errors import ConfigError, shown
 from kvcourse.memory.checked import whole
+from kvcourse.memory.families import reader_of
 from kvcourse.memory.fields import Fields
 from kvcourse.memory.formats import parse_format
+from kvcourse.memory.gguf_names import as_config
+from kvcourse.memory.parameters_other import COUNTERS
 from kvcourse.memory.reading import from_config
 
 
@@ -37,6 +40,7 @@ class Recipe:
     mlp_bias: bool | str = False
     norms: int = 2  # of hidden size, a layer
     qk_norms: bool = False  # one of head_dim for Q and one for K
+    wide_norms: bool = False  # one over all of Q and one over all of K
     tied: bool = False  # where tie_word_embeddings is absent
     experts: tuple[str, ...] = ()  # field of the count, field of the width; empty is dense
     some_dense: bool = False  # whether decoder_sparse_step and mlp_only_layers keep layers dense
@@ -57,6 +61,7 @@ RECIPES = {
     "gemma": Recipe("attention_bias", "attention_bias", tied=True),
     "gemma2": Recipe("attention_bias", "attention_bias", norms=4, tied=True),
     "gemma3_text": Recipe("attention_bias", "attention_bias", norms=4, qk_norms=True, tied=True),
+    "olmo2": Recipe("attention_bias", "attention_bias", wide_norms=True),
     "phi3": Recipe(),
     "smollm3": Recipe("attention_bias", "attention_bias", "mlp_bias", tied=True),
     "granite": Recipe("attention_bias", "attention_bias", "mlp_bias"),
@@ -64,12 +69,16 @@ RECIPES = {
 
 
 def count_parameters(config: dict) -> ParameterCount:
-    """Parameters of a model of one of the types in `RECIPES`. Raises ConfigError naming the field."""
+    """Parameters of a model of a type in `RECIPES` or `COUNTERS`. Raises ConfigError naming the field."""
     shape = {fact.name: fact.value for fact in from_config(config).facts}
-    fields = Fields(config)
+    fields = Fields(as_config(config))
     model_type = fields.get("model_type")
     if fields.raw is not fields.outer:
         raise ConfigError("this model has parts beside its decoder, whose parameters are not counted here.")
+    known = reader_of(model_type) if isinstance(model_type, str) else None
+    fields.read_as(model_type)
+    if known in COUNTERS:
+        return ParameterCount(**vars(COUNTERS[known](fields, shape)))
     if model_type not in RECIPES:
         raise ConfigError(
             f"parameters of model_type {shown(model_type)} are not counted here; give their number instead."
@@ -82,6 +91,7 @@ def count_parameters(config: dict) -> ParameterCount:
     attention += _flag(fields, recipe.qkv_bias) * (queries + 2 * keys)
     attention += _flag(fields, recipe.output_bias) * hidden
     norms = recipe.norms * hidden + recipe.qk_norms * 2 * shape["head_dim"]
+    norms += recipe.wide_norms * (queries + keys)
     table = fields.count("vocab_size", "vocab_size") * hidden
     return ParameterCount(
         embeddings=table,
