@@ -185,3 +185,88 @@ def test_markup_too_deep_for_its_parser_is_shown_as_typed(monkeypatch):
 
     monkeypatch.setattr(clean_html.bleach, "clean", deep)
     assert markdown("*a*").startswith("<pre>")
+
+
+# ---- what comes after a hidden test has called -----------------------------------------------------------
+
+COLLECTS = "seen = []\ndef f(n):\n    seen.append(n)\n    return n + 1"
+
+
+@pytest.fixture
+def late_page(zygote):
+    """The page of an answer with two functions, f and g, whose tests are TEST and `later`."""
+
+    def late_page(answer, later, own="", known=None):
+        from made_masters import cell, make_master
+        from nbformat.v4 import new_code_cell
+
+        from kvcourse.grading.runner import Job
+        from kvcourse.grading.shown import run_for_feedback
+
+        reference = "def f(n): return n + 1\ndef g(n): return n"
+        master = make_master({"test": TEST}, reference)
+        master.cells.append(cell("later", later, grade=True, locked=True, points=2))
+        submitted = make_master({"test": TEST}, answer)
+        submitted.cells += [new_code_cell(own), cell("later", later, grade=True, locked=True, points=2)]
+        plan = make_plan(master, cells_of(submitted))
+        job = Job(plan.jobs(), plan.exports, cell_seconds=2.0, known=known or {})
+        outcomes = {outcome.key: outcome for outcome in run_for_feedback(zygote, job)[0]}
+        notebook = build_notebook(master, plan, outcomes)
+        grades = {key: (2.0 * outcomes[key].passed, 2.0, False) for key in ("test", "later")}
+        return render(notebook, "a1", grades), notebook, outcomes
+
+    return late_page
+
+
+@pytest.mark.parametrize(
+    ("answer", "later", "own"),
+    [
+        ("def g(n): return n", "pass", "print(seen)"),
+        ("def g(n): return n", "pass", "seen"),
+        ("def g(n): return n", "pass", "raise ValueError(seen)"),
+        ("def g(n): return n", "pass", "from IPython.display import HTML, display\ndisplay(HTML(f'<b>{seen}</b>'))"),
+        ("def g(n):\n    print(seen)\n    return n", "g(1)", ""),
+        ("def g(n): raise ValueError(seen)", "g(1)", ""),
+        ("def g(n): return 1000 + seen[-1]", "from kvcourse.checks import check\ncheck.integer(g(1), 1, 'g(1)')", ""),
+        ("def g(n): return str(seen)", "assert g(1) == 1, g(1)", ""),
+    ],
+)  # fmt: skip
+def test_nothing_that_came_after_a_hidden_call_is_shown(late_page, answer, later, own):
+    page, notebook, outcomes = late_page(f"{COLLECTS}\n{answer}", later, own)
+    assert outcomes["test"].passed and "42" not in page, page
+    assert "42" in str([cell.get("outputs") for cell in notebook.cells])  # the instructor sees it
+
+
+def test_what_the_cells_put_out_without_hidden_lines_is_shown_instead(late_page):
+    later = "from kvcourse.checks import check\ncheck.integer(g(1), 1, 'g(1)')"
+    page, notebook, outcomes = late_page(f"{COLLECTS}\ndef g(n): return 7", later, "print('own', len(seen))")
+    assert "expected: 1 (int)" in page and "got:      7 (int)" in page and "own 0" in page
+    assert "own 2" in str(notebook) and not outcomes["later"].passed
+
+
+def test_a_cell_that_ended_the_process_says_so_whatever_else_is_shown(late_page):
+    answer = f"{COLLECTS}\ndef g(n):\n    if len(seen) > 1:\n        import os; os._exit(1)"
+    page, _, outcomes = late_page(answer, "g(1)")
+    assert "The process that ran the code ended here" in page and outcomes["later"].fault_kind == "PeerDied"
+
+
+def test_right_work_needs_no_second_run(late_page, monkeypatch):
+    from kvcourse.grading import shown
+
+    later = "g(1)\nprint('the checks pass')"
+    known = {"later": [{"output_type": "stream", "name": "stdout", "text": "the checks pass\n"}]}
+    monkeypatch.setattr(shown, "without_hidden", None)
+    page, _, _ = late_page("def f(n): return n + 1\ndef g(n): return n", later, known=known)
+    assert "the checks pass" in page
+    with pytest.raises(TypeError):
+        late_page("def f(n): return n + 1\ndef g(n): return n", later)
+
+
+def test_a_notebook_that_another_grader_made_shows_no_output_from_the_first_hidden_test_on():
+    def code(source, text):
+        out = [{"output_type": "stream", "name": "stdout", "text": text}]
+        return {"cell_type": "code", "metadata": {}, "source": source, "outputs": out, "execution_count": 1}
+
+    cells = [code("1", "before"), code(TEST, "during"), code("2", "after")]
+    page = render(from_dict({"cells": cells}), "a1", {})
+    assert "before" in page and "during" not in page and "after" not in page

@@ -12,7 +12,7 @@ import hostile_class
 
 FEW = (
     "^(skip-tags|overwrite-score|run-code|lying-(eq|int)|forged-names|answers-ahead|bad-magic|own-(memory|data)|"
-    "scan-files|exception-text|script-output|fork-bomb|copied-answer|bad-json|linked-notebook|stderr-noise)$"
+    "scan-files|exception-text|collected-(printed|shown|file|visible-call)|argument-returned|script-output|fork-bomb|copied-answer|bad-json|linked-notebook|stderr-noise)$"
 )
 
 
@@ -26,7 +26,7 @@ def test_a_few_attacks_win_nothing(hardened):
     said = []
     count, faults = hostile_class.run([], "hardened", FEW, workers=2, say=said.append)
     assert not faults, "\n".join(said)
-    assert count == 20
+    assert count == 25
 
 
 @pytest.mark.full
@@ -44,7 +44,7 @@ def test_further_cases_are_read_from_folders_and_a_point_that_is_won_is_seen(har
         (tmp_path / name / "answers.txt").write_text("# cell: q1\ndef pages(t, s):\n    return -(-t // s)\n")
     assert hostile_class.main([str(tmp_path)]) == 1
     said = capsys.readouterr().out
-    assert "attacker: got 3 points, must get 0" in said and "honest: " not in said
+    assert "attacker: got 3 points, must get 0" in said and "\nhonest: " not in said
     assert said.endswith("4 submissions: 1 things not as must be\n")
 
 

@@ -8,6 +8,8 @@ from nbformat.notebooknode import NotebookNode, from_dict
 from kvcourse.grading.outcome import CellOutcome
 from kvcourse.grading.plan import Plan, PlannedCell
 
+MARK = "feedback_outputs"  # the notebook says of its outputs which ones feedback may show
+
 
 def build_notebook(master: Any, plan: Plan, outcomes: dict[str, CellOutcome]) -> Any:
     """Return the notebook as nbgrader's own steps would have left it after running every cell."""
@@ -17,6 +19,7 @@ def build_notebook(master: Any, plan: Plan, outcomes: dict[str, CellOutcome]) ->
         for key in ("assignment", "version")
         if key in master.metadata.get("kvcourse", {})
     }
+    metadata["kvcourse"][MARK] = True
     notebook = from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": []})
     ran = 0
     for number, planned in enumerate(plan.cells):
@@ -50,7 +53,11 @@ def _cell(number: int, planned: PlannedCell, outcome: CellOutcome | None, ran: i
             course["hidden_outputs"].append(len(cell.outputs) - 1)
         if outcome.hint:
             course["hint"] = outcome.hint
-        if planned.runs == "test":
+        if planned.runs != "test":
+            course = {}
+        if outcome.instead is not None:
+            course["shown"] = outcome.instead
+        if course:
             cell.metadata["kvcourse"] = from_dict(course)
     return cell
 

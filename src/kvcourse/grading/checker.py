@@ -17,6 +17,7 @@ from typing import Any
 
 from kvcourse.checks import markers
 from kvcourse.grading import outputs as out
+from kvcourse.grading.cell_code import lines_on_stack, split_last
 from kvcourse.grading.checker_connection import CheckerConnection
 from kvcourse.grading.crossing import CrossingMarkers
 from kvcourse.grading.failure import Failure
@@ -48,6 +49,7 @@ class Checker:
         self.ran: list[int] = []
         self.bad = set(job["bad"])  # student cells that killed or hung a student process
         self.restarts = 0
+        self.told = job["first"] > 0  # whether a hidden line may have told the student's code anything
         self.armed = False
         self.fault: Fault | None = None
         signal.signal(signal.SIGALRM, self._alarm)
@@ -65,6 +67,22 @@ class Checker:
 
     def _run_cell(self, index: int, cell: dict) -> dict:
         self.sink.clear()
+        result = self._run_kind(index, cell)
+        if cell["kind"] == "test" and cell["hidden"] and result.get("passed"):
+            self._tell()
+        return {**result, "late": self.told and self.sink.shown_since_mark()}
+
+    def _tell(self) -> None:
+        """From here on, what the student's code puts out may hold what hidden lines passed to it."""
+        if not self.told:
+            self.told = True
+            self.sink.mark()
+
+    def _asking(self) -> None:
+        if not self.told and self.sink.place():
+            self._tell()
+
+    def _run_kind(self, index: int, cell: dict) -> dict:
         self.sink.place = lambda: False
         if cell["kind"] != "test":
             self.sources.append(cell["source"])  # a rule on the text may follow a name into a setup cell
@@ -117,7 +135,7 @@ class Checker:
             self._say({"need": "student"})
             _, descriptors, _, _ = socket.recv_fds(self.control, 16, 1)
             sock = socket.socket(fileno=descriptors[0])
-            self.connection = CheckerConnection(sock, self.sink, self._name_of)
+            self.connection = CheckerConnection(sock, self.sink, self._name_of, self._asking)
             kept, self.sink = self.sink, out.Sink()
             self.connection._sink = self.sink
             for index in list(self.ran):
@@ -210,9 +228,9 @@ class Checker:
         file = f"<{key}>"
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         hidden = [range(first, last + 1) for first, last in cell["hidden"]]
-        self.sink.place = lambda: any(line in part for line in _lines_on_stack(file) for part in hidden)
+        self.sink.place = lambda: any(line in part for line in lines_on_stack(file) for part in hidden)
         try:
-            body, last, last_line = _split(source, file)
+            body, last, last_line = split_last(source, file)
         except SyntaxError as error:
             return {"passed": False, "problem": f"the test cell is no Python: {error}"}
         try:
@@ -261,26 +279,6 @@ class Checker:
         self.sink.place = lambda: failure.touches(hidden)
         self.sink.add(out.error(failure.name, failure.text, failure.traceback(hidden)))
         return {"hint": failure.text} if failure.is_meant_for_learners() else {}
-
-
-def _split(source: str, file: str) -> tuple[Any, Any, int]:
-    """A cell's code, and its last expression (and line) apart: notebooks show it unless a semicolon
-    follows.
-    """
-    tree = ast.parse(source, file)
-    last, line = None, 0
-    if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
-        line = tree.body[-1].lineno
-        last = compile(ast.Expression(tree.body.pop().value), file, "eval")
-    return compile(tree, file, "exec"), last, line
-
-
-def _lines_on_stack(file: str) -> Iterator[int]:
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename == file:
-            yield frame.f_lineno
-        frame = frame.f_back
 
 
 def serve(control: socket.socket, prepare: Callable[[], None]) -> None:

@@ -22,12 +22,20 @@ class CheckerConnection(Connection):
     cells.
     """
 
-    def __init__(self, sock: Any, sink: Sink, by_name: Callable[[Any], str | None]) -> None:
+    def __init__(
+        self, sock: Any, sink: Sink, by_name: Callable[[Any], str | None], asking: Callable[[], None]
+    ) -> None:
+        """`asking` is called before each request."""
         super().__init__(sock)
+        self._asking = asking
         self.failed_callback: BaseException | None = None  # sticky: a student's `except` must not lose it
         self._sink, self._by_name = sink, by_name
         self._proxies: weakref.WeakValueDictionary[int, Proxy] = weakref.WeakValueDictionary()
         self._classes: dict[tuple, type] = {}
+
+    def ask(self, op: str, *arguments: Any, changing: Sequence[Any] = ()) -> Any:
+        self._asking()
+        return super().ask(op, *arguments, changing=changing)
 
     def export(self, value: Any) -> list:
         if is_proxy(value):

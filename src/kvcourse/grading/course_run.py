@@ -13,11 +13,9 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from kvcourse.checks.seed import class_seed
 from kvcourse.course.files import digest
 from kvcourse.grading import sandbox
 from kvcourse.grading.assignment import Assignment, Course, read_assignment, register
@@ -29,44 +27,15 @@ from kvcourse.grading.plan import Plan, imported_modules, make_plan
 from kvcourse.grading.record import Recorder
 from kvcourse.grading.recording import Writer
 from kvcourse.grading.report import Problem, SubmissionReport, write_report
-from kvcourse.grading.runner import Job, Usage
+from kvcourse.grading.runner import Job
+from kvcourse.grading.settings import Settings, Summary, seed_of
+from kvcourse.grading.shown import visible_outputs, without_hidden
 from kvcourse.grading.storage import concerns_all, folder_digest, merged_files, only_one, storage_explained
-from kvcourse.grading.submission import NotGradable, Submission, read_submission
+from kvcourse.grading.submission import NotGradable, Submission, cells_of, read_submission
 from kvcourse.grading.transport import Terms, pack_job, unpack_result
 from kvcourse.grading.workers import LocalWorkers, WorkerLost
 
 POLL_SECONDS = 5.0
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a run grades."""
-
-    level: str = "hardened"
-    force: bool = False
-    workers: int = 1
-    cell_seconds: float = 30.0
-    total_seconds: float = 300.0
-    students: tuple[str, ...] = ()
-    seed: str | None = None  # the class's seed; None looks for it as hidden tests do
-    scheduler: str | None = None  # a Dask scheduler's address; None runs the cells on this machine
-
-
-@dataclass
-class Summary:
-    """What a run came to: one report a submission, in the order of the students' names."""
-
-    assignment: str
-    level: str
-    submissions: list[SubmissionReport] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    run_seconds: float = 0.0  # from the first submission that runs to the last, starting the zygote left out
-    machines: list[str] = field(default_factory=list)  # of the workers, where there are more than this one
-
-    @property
-    def needs_person(self) -> bool:
-        """Whether somebody has to look at a submission."""
-        return any(entry.needs_person for entry in self.submissions)
 
 
 @dataclass
@@ -128,12 +97,13 @@ class GradingRun:
         cpu = int(settings.total_seconds) + 60
         modules = tuple(imported_modules(assignment.master))
         self.terms = Terms(settings.level, modules, cpu, str(course.root))
-        self.seed = settings.seed or _seed(course.root)
+        self.seed = settings.seed or seed_of(course.root)
         self.manifest = Manifest(course.state / f"{assignment.name}.manifest.jsonl")
         limits = (settings.level, settings.cell_seconds, settings.total_seconds)
         known = (assignment.fingerprint(), self.seed, self.terms.package, limits)
         self.known = hashlib.sha256(repr(known).encode()).hexdigest()
         self.summary = Summary(assignment.name, settings.level)
+        self.own_outputs: dict[str, list[dict]] = {}
         self._reports: dict[str, SubmissionReport] = {}
         self._recorded = recorder.students()
 
@@ -205,7 +175,10 @@ class GradingRun:
             plan = make_plan(master, submission.cells)
         except NotGradable as reason:
             return self._not_graded(student, inputs, reason)
-        return Waiting(student, inputs, submission, master, plan, self._job(submission, plan))
+        job = self._job(plan, merged_files(submission.files, self.assignment.files))
+        if master is self.assignment.master:
+            job.known = self.own_outputs
+        return Waiting(student, inputs, submission, master, plan, job)
 
     def _not_graded(self, student: str, inputs: str, reason: NotGradable) -> SubmissionReport:
         report = SubmissionReport(student, "not-graded", problems=[Problem(reason.code, str(reason))])
@@ -224,6 +197,8 @@ class GradingRun:
         return LocalWorkers(self.terms, self.settings.workers, zygote)
 
     def _run(self, new: dict[str, str], finish: Finish, workers: Any) -> None:
+        if len(new) > 2:
+            self.own_outputs = self._own_outputs(workers)
         began = time.monotonic()
         running: dict[Future, Waiting] = {}
         queue = iter(new)
@@ -273,22 +248,23 @@ class GradingRun:
         self._recorded.add(waiting.student)
         return report
 
-    def _job(self, submission: Submission, plan: Plan) -> Job:
+    def _own_outputs(self, workers: Any) -> dict[str, list[dict]]:
+        """What the instructor's own answers put out where no line is hidden."""
+        master = self.assignment.master
+        job = without_hidden(self._job(make_plan(master, cells_of(master)), self.assignment.files))
+        try:
+            future = workers.submit(pack_job(job, self.terms))
+            outcomes, _ = unpack_result(workers.result(future), job, self.terms)
+        except WorkerLost:
+            return {}
+        return {outcome.key: visible_outputs(outcome) for outcome in outcomes}
+
+    def _job(self, plan: Plan, files: dict[str, bytes]) -> Job:
         return Job(
             plan.jobs(),
             plan.exports,
-            merged_files(submission.files, self.assignment.files),
+            files,
             self.seed,
             self.settings.cell_seconds,
             self.settings.total_seconds,
         )
-
-
-def _seed(root: Path) -> str:
-    """The class's seed, as the course folder has it."""
-    here = Path.cwd()
-    try:
-        os.chdir(root)
-        return class_seed()
-    finally:
-        os.chdir(here)

@@ -1,8 +1,9 @@
 """Feedback: one page a notebook, whole in itself, that shows a learner their work, scores, messages and
 hints.
 
-It shows no hidden test: not its source, not its output, no traceback into it. A hidden check that failed
-says its hint where it has one. What a student wrote or printed is sanitized; the page asks for nothing from
+It shows no hidden test: not its source, not its output, no traceback into it, and no output that the
+handed-in code made after a hidden test had called it (shown.py). A hidden check that failed says its hint
+where it has one. What a student wrote or printed is sanitized; the page asks for nothing from
 anywhere.
 """
 
@@ -12,12 +13,15 @@ import html
 import string
 from typing import Any
 
+from nbformat.notebooknode import from_dict
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from kvcourse.course.regions import split_regions
+from kvcourse.grading.autograded import MARK
 from kvcourse.grading.clean_html import MarkupRoom, as_typed, clean, markdown, markdown_once, plain
+from kvcourse.grading.plan import hidden_lines
 
 MAX_TEXT = 20_000
 MAX_CODE = 120_000  # characters of code in colors, a page
@@ -61,7 +65,8 @@ def render(
         body.append(f" (late: {penalty:g} points less)")
     body.append(" <span class='wait'>Parts wait for a person to grade them.</span></p>" if waits else "</p>")
     rooms = Rooms()
-    for cell in notebook.cells:
+    marked = notebook.get("metadata", {}).get("kvcourse", {}).get(MARK, False)
+    for cell in notebook.cells if marked else without_outputs_from_hidden(notebook.cells):
         body.append(_section(cell, grades, comments or {}, rooms))
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
@@ -71,6 +76,15 @@ def render(
         + "\n".join(body)
         + "\n</body></html>\n"
     )
+
+
+def without_outputs_from_hidden(cells: list[Any]) -> list[Any]:
+    """The cells of a notebook that another grader made: no outputs from the first hidden test on."""
+    kept, told = [], False
+    for cell in cells:
+        told |= cell.cell_type == "code" and bool(hidden_lines(cell.source))
+        kept.append(from_dict({**cell, "outputs": []}) if told and cell.cell_type == "code" else cell)
+    return kept
 
 
 class Rooms:
@@ -121,7 +135,8 @@ def _score(entry: tuple[float, float, bool]) -> str:
 def _outputs(cell: Any, entry: tuple | None, rooms: Rooms) -> list[str]:
     course = cell.metadata.get("kvcourse", {})
     hidden = set(course.get("hidden_outputs", ()))
-    parts = [_output(output, rooms) for at, output in enumerate(cell.outputs) if at not in hidden]
+    shown = [output for at, output in enumerate(cell.outputs) if at not in hidden]
+    parts = [_output(output, rooms) for output in course.get("shown", shown)]
     failed = any(cell.outputs[at].output_type == "error" for at in hidden if at < len(cell.outputs))
     if failed or (hidden and entry and entry[0] < entry[1]):
         hint = course.get("hint")

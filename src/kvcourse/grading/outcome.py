@@ -32,6 +32,8 @@ class CellOutcome:
     fault: str = ""
     fault_kind: str = ""
     problem: str = ""
+    late: bool = False  # put out visibly after a hidden line had called what was handed in
+    instead: list[dict] | None = None  # what feedback shows then
 
 
 def as_message(outcome: CellOutcome) -> dict[str, Any]:
@@ -51,6 +53,10 @@ def read_outcome(key: str, kind: str, message: dict[str, Any]) -> CellOutcome:
             if kept is not None:
                 outcome.outputs.append(kept)
                 outcome.hidden.append(flag is not False)
+    if isinstance(message.get("instead"), list):
+        room = Room()
+        outcome.instead = [kept for kept in (checked(o, room) for o in message["instead"]) if kept]
+    outcome.late = message.get("late") is not False
     outcome.passed = message.get("passed") is True
     outcome.shown = message.get("shown") is not False
     for name in ("value", "hint", "fault", "problem"):

@@ -107,6 +107,15 @@ class Sink:
         self.outputs: list[dict] = []
         self.hidden: list[bool] = []
         self._room = Room()
+        self._mark = 0
+
+    def mark(self) -> None:
+        """Begin a part: what comes now is not joined to what came before."""
+        self._mark = len(self.outputs)
+
+    def shown_since_mark(self) -> bool:
+        """Whether something came that no hidden part made."""
+        return not all(self.hidden[self._mark :])
 
     def take_from_student(self, outputs: Any) -> None:
         """Add what the student's code put out; anything else than a list of outputs is dropped."""
@@ -125,6 +134,7 @@ class Sink:
             and output["output_type"] == last["output_type"] == "stream"
             and output["name"] == last["name"]
             and self.hidden[-1] == hidden
+            and len(self.outputs) > self._mark
         ):
             last["text"] += output["text"]
         else:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 
 from kvcourse.grading.launcher import GraderError, IsolationError, Zygote
-from kvcourse.grading.runner import run
+from kvcourse.grading.shown import run_for_feedback
 from kvcourse.grading.storage import package_digest
 from kvcourse.grading.transport import Terms, pack_refusal, pack_result, unpack_job
 
@@ -31,7 +31,7 @@ def run_step(data: bytes, zygote: Zygote | None = None) -> bytes:
             with contextlib.nullcontext(zygote) if zygote else KEPT.use(terms) as running, slot() as number:
                 if running.level != terms.level:
                     raise IsolationError(f"expected processes at level {terms.level}, got {running.level}.")
-                return pack_result(*run(running, job, number), terms)
+                return pack_result(*run_for_feedback(running, job, number), terms)
         except GraderError as error:
             if zygote is not None or attempt == 2:
                 return pack_refusal(error)

@@ -27,6 +27,7 @@ class Job:
     seed: str | None = None
     cell_seconds: float = 30.0
     total_seconds: float = 300.0
+    known: dict[str, list[dict]] = field(default_factory=dict)  # outputs of the instructor's own answers
 
 
 @dataclass

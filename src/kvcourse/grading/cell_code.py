@@ -1,0 +1,27 @@
+"""The code of a test cell: its last expression apart, and which of its lines are running."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+
+def split_last(source: str, file: str) -> tuple[Any, Any, int]:
+    """A cell's code, and its last expression (and line) apart: notebooks show it unless a semicolon
+    follows.
+    """
+    tree = ast.parse(source, file)
+    last, line = None, 0
+    if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
+        line = tree.body[-1].lineno
+        last = compile(ast.Expression(tree.body.pop().value), file, "eval")
+    return compile(tree, file, "exec"), last, line
+
+
+def lines_on_stack(file: str) -> Iterator[int]:
+    """The lines of the code with the file name `file` that are running, the innermost first."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == file:
+            yield frame.f_lineno
+        frame = frame.f_back
