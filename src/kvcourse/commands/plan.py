@@ -135,7 +135,7 @@ def table(plan: Plan) -> str:
     ]
     width = max(len(label) for label, _ in rows) + 2
     lines = [plan.subject.name] + [f"  {label:{width}}{size}" for label, size in rows] + [""]
-    lines.append(f"  {'engine':14}{'flag':34}{'KV cache':>12}{'tokens':>14}{'sequences':>11}")
+    lines.append(f"  {'engine':13}{'setting':29} {'KV cache':>9} {'tokens':>9} {'sequences':>9}")
     lines += [_row(plan, found) for found in plan.pools]
     return "\n".join(lines + _conclusions(plan))
 
@@ -143,10 +143,11 @@ def table(plan: Plan) -> str:
 def _row(plan: Plan, found: Pool) -> str:
     engine: Engine = found.engine
     value = found.tokens if engine.fraction is None else plan.fraction or engine.fraction
-    flag = f"{engine.flag} {value:g}" if isinstance(value, float) else f"{engine.flag} {value}"
+    number = f"{value:g}" if isinstance(value, float) else value
+    setting = f"{engine.flag.lstrip('-')} {number}"
     return (
-        f"  {engine.name:14}{flag:34}{format_size(found.bytes):>12}{found.tokens:>14,}"
-        f"{found.concurrency:>11.2f}"
+        f"  {engine.name:13}{setting:29} {format_size(found.bytes):>9} {found.tokens:>9,} "
+        f"{found.concurrency:>9.2f}"
     )
 
 
@@ -158,12 +159,12 @@ def _conclusions(plan: Plan) -> list[str]:
     crossing = sequences_to_exceed(plan.sequence, plan.device.weights)
     lines.append(f"  The caches pass the weights with sequence number {crossing:,}.")
     if plan.gpu.bandwidth is not None and plan.most:
-        one, all_ = plan.step_seconds(1), plan.step_seconds(plan.most)
+        one, full = plan.step_seconds(1), plan.step_seconds(plan.most)
+        rates = f"{1 / one:,.0f} and {plan.most / full:,.0f} tokens a second at best."
         lines += [
-            f"  Reading all weights and caches takes {1000 * one:.1f} ms a step for 1 sequence, "
-            f"{1000 * all_:.1f} ms for {plan.most:,}:",
-            f"  {1 / one:,.0f} and {plan.most / all_:,.0f} tokens a second at best "
-            "(a mixture of experts may read fewer weights).",
+            f"  Reading all weights and caches takes {1000 * one:.1f} ms a step for 1 sequence,",
+            f"  {1000 * full:.1f} ms for {plan.most:,}: {rates}",
+            "  (A mixture of experts may read fewer weights.)",
         ]
     return lines
 
