@@ -152,7 +152,7 @@ def check_case(case: Case, course: Path, scores, reports) -> list[str]:
         if found:
             faults.append(f"its feedback shows {found[0]}")
         faults += [f"its feedback holds {thing}" for thing in live_html(text)]
-        if len(text) > 6_000_000:
+        if len(text) > 4_500_000:
             faults.append(f"its feedback has {len(text)} characters")
     return faults
 

@@ -187,6 +187,25 @@ def test_markup_too_deep_for_its_parser_is_shown_as_typed(monkeypatch):
     assert markdown("*a*").startswith("<pre>")
 
 
+def test_a_whole_page_is_bounded_and_keeps_scores_and_what_fits():
+    def cell(n, text):
+        output = {"output_type": "display_data", "data": {"image/png": text}, "metadata": {}}
+        meta = {"nbgrader": {"grade_id": f"t{n}", "grade": True, "solution": False}}
+        return {
+            "cell_type": "code",
+            "metadata": meta,
+            "source": "1",
+            "outputs": [output],
+            "execution_count": 1,
+        }
+
+    cells = [cell(n, "A" * 1_400_000) for n in range(40)] + [cell(40, "BBBB")]
+    raw = [{"cell_type": "raw", "metadata": {}, "source": "&" * 20_000}] * 300
+    text = render(from_dict({"cells": [*cells, *raw]}), "a1", {f"t{n}": (1.0, 2.0, False) for n in range(41)})
+    assert 2_000_000 < len(text) < feedback.MAX_PAGE_SIZE + 100_000
+    assert text.count("1 of 2") == 41 and text.count(feedback.FULL) == 1 and "BBBB" in text
+
+
 # ---- what comes after a hidden test has called -----------------------------------------------------------
 
 COLLECTS = "seen = []\ndef f(n):\n    seen.append(n)\n    return n + 1"

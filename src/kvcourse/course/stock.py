@@ -58,10 +58,6 @@ class StockCourse:
         """Grade all submissions of an assignment in one process. Return nbgrader's exit status."""
         return self._nbgrader(["autograde", assignment], "Autograding ", progress)
 
-    def feedback(self, assignment: str, progress: Callable[[str], None] = lambda student: None) -> int:
-        """Write the feedback pages of all graded submissions. Return nbgrader's exit status."""
-        return self._nbgrader(["generate_feedback", assignment], "Converting notebook ", progress)
-
     def scores(self, assignment: str) -> dict[str, Graded]:
         """Return each submission's graded cells."""
         return read_scores(self.folder, assignment)

@@ -25,6 +25,8 @@ from kvcourse.grading.plan import hidden_lines
 
 MAX_TEXT = 20_000
 MAX_CODE = 120_000  # characters of code in colors, a page
+MAX_PAGE_SIZE = 4_000_000  # characters of a page that come from the student
+FULL = "<p class='wait'>The page is full: what comes here is left out.</p>"
 BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 HIDDEN_FAILED = "A check that is not shown did not pass."
 STYLE = """
@@ -88,10 +90,21 @@ def without_outputs_from_hidden(cells: list[Any]) -> list[Any]:
 
 
 class Rooms:
-    """What the texts and the code of one page may still cost; beyond it they are shown as typed."""
+    """What a student may still put on a page. Texts and code beyond their room are shown as typed; where the
+    page is full, nothing more of theirs is.
+    """
 
     def __init__(self) -> None:
         self.texts, self.codes = MarkupRoom(), MarkupRoom(MAX_CODE)
+        self.left, self.full = MAX_PAGE_SIZE, False
+
+    def fit(self, part: str) -> str:
+        """A part of the page, or, the first time that one does not fit, a sentence instead."""
+        if len(part) <= self.left:
+            self.left -= len(part)
+            return part
+        told, self.full = self.full, True
+        return "" if told else FULL
 
     def markdown(self, text: str) -> str:
         """A student's markdown."""
@@ -109,14 +122,16 @@ def _section(cell: Any, grades: dict, comments: dict[str, str], rooms: Rooms) ->
     parts = [_score(grades[name])] if name in grades else []
     if cell.cell_type == "markdown":
         shown = split_regions(cell.source)[0] if not mine else cell.source
-        parts.append(rooms.markdown(shown) if mine else markdown_once(shown))
+        parts.append(rooms.fit(rooms.markdown(shown)) if mine else markdown_once(shown))
     elif cell.cell_type == "raw":
-        parts.append(f"<pre>{html.escape(cell.source[:MAX_TEXT])}</pre>")
+        parts.append(rooms.fit(f"<pre>{html.escape(cell.source[:MAX_TEXT])}</pre>"))
     else:
         shown = cell.source if mine else split_regions(cell.source)[0].strip()
         if shown.strip():
             shown = shown[:MAX_TEXT]
-            parts.append(f"<pre>{rooms.code(shown) if mine else _code(shown)}</pre>")
+            parts.append(
+                rooms.fit(f"<pre>{rooms.code(shown)}</pre>") if mine else f"<pre>{_code(shown)}</pre>"
+            )
         parts += _outputs(cell, grades.get(name), rooms)
     comment = comments.get(name)
     if comment:
@@ -136,7 +151,7 @@ def _outputs(cell: Any, entry: tuple | None, rooms: Rooms) -> list[str]:
     course = cell.metadata.get("kvcourse", {})
     hidden = set(course.get("hidden_outputs", ()))
     shown = [output for at, output in enumerate(cell.outputs) if at not in hidden]
-    parts = [_output(output, rooms) for output in course.get("shown", shown)]
+    parts = [rooms.fit(_output(output, rooms)) for output in course.get("shown", shown)]
     failed = any(cell.outputs[at].output_type == "error" for at in hidden if at < len(cell.outputs))
     if failed or (hidden and entry and entry[0] < entry[1]):
         hint = course.get("hint")
