@@ -251,3 +251,108 @@ def test_layers_beyond_any_model_are_refused_everywhere():
     for name, value in (("hybrid_override_pattern", "*" * 10_001), ("layers_block_type", ["mlp"] * 10_001)):
         with pytest.raises(ConfigError, match=name):
             from_config(raw | {"model_type": "nemotron_h", name: value})
+
+
+# ---- types that Transformers does not have: shapes as published --------------------------------------
+
+PUBLISHED = {
+    # THUDM/chatglm3-6b: 28 layers, 2 groups of 128
+    "chatglm": ({"num_layers": 28, "num_attention_heads": 32, "hidden_size": 4096, "kv_channels": 128,
+                 "multi_query_attention": True, "multi_query_group_num": 2, "seq_length": 8192},
+                28 * 2 * 2 * 128),
+    # Qwen/Qwen-7B: MHA
+    "qwen": ({"num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 4096, "kv_channels": 128,
+              "seq_length": 8192}, 32 * 2 * 4096),
+    # Deci/DeciLM-7B: 4, 2 or 1 KV heads
+    "deci": ({"num_hidden_layers": 3, "num_attention_heads": 32, "hidden_size": 4096,
+              "num_key_value_heads_per_layer": [4, 2, 1]}, 7 * 2 * 128),
+    # apple/OpenELM-270M in small: heads grow with depth
+    "openelm": ({"num_transformer_layers": 2, "num_query_heads": [12, 16], "num_kv_heads": [3, 4],
+                 "head_dim": 64, "model_dim": 1280}, 7 * 2 * 64),
+    # tencent/Hunyuan-Large: 64 layers, every second reads its neighbor's cache
+    "hunyuan": ({"num_hidden_layers": 64, "num_attention_heads": 80, "hidden_size": 6400,
+                 "num_key_value_heads": 8, "attention_head_dim": 128, "head_dim": 80, "use_cla": True,
+                 "cla_share_factor": 2}, 32 * 2 * 8 * 80),
+    "internlm2": ({"num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 4096,
+                   "num_key_value_heads": 8}, 32 * 2 * 8 * 128),
+    # nvidia/Llama-3.3-Nemotron-Super-49B in small: a layer without attention
+    "nemotron-nas": ({"num_hidden_layers": 3, "num_attention_heads": 64, "hidden_size": 8192,
+                      "num_key_value_heads": None, "block_configs": [
+                          {"attention": {"n_heads_in_group": 8, "no_op": False}, "ffn": {}},
+                          {"attention": {"n_heads_in_group": None, "no_op": True}},
+                          {"attention": {"n_heads_in_group": 16, "no_op": False}}]}, 12 * 2 * 128),
+    "deepseek_ref": ({"num_hidden_layers": 1, "num_attention_heads": 8, "hidden_size": 64, "head_dim": 512,
+                      "compress_ratios": [0]}, 512),
+    "baichuan": ({"num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 4096}, 32 * 2 * 4096),
+    "kimi_k2": ({"num_hidden_layers": 61, "num_attention_heads": 64, "hidden_size": 7168}, 61 * 576),
+    "minimax_m3": ({"num_hidden_layers": 2, "num_attention_heads": 64, "hidden_size": 6144,
+                    "num_key_value_heads": 4, "head_dim": 128,
+                    "sparse_attention_config": {"sparse_attention_freq": [0, 1], "sparse_index_dim": 96}},
+                   2 * 2 * 4 * 128 + 96),
+    "step3p7": ({"num_hidden_layers": 2, "num_attention_heads": 64, "hidden_size": 4096,
+                 "sliding_window": 512, "num_attention_groups": 8, "num_nextn_predict_layers": 1,
+                 "layer_types": ["full_attention", "sliding_attention", "full_attention"]}, 2 * 2 * 8 * 128),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model_type", PUBLISHED)
+def test_numbers_of_one_token_in_types_with_classes_of_their_own(model_type):
+    fields, numbers = PUBLISHED[model_type]
+    assert from_config(fields | {"model_type": model_type}).elements(1) == numbers
+
+
+def test_a_decoder_in_a_thinker():
+    """Qwen2.5-Omni: thinker_config holds text_config."""
+    text = llama(model_type="qwen2_5_omni_text", num_key_value_heads=8)
+    thinker = {"model_type": "qwen2_5_omni_thinker", "text_config": text}
+    raw = {"model_type": "qwen2_5_omni", "thinker_config": thinker, "talker_config": {"num_hidden_layers": 3}}
+    assert from_config(raw).groups() == [(FullAttention(8, 128), 32)]
+    del text["model_type"]
+    assert from_config(raw).model_type == "qwen2_5_omni_text"
+
+
+def test_a_wrappers_type_over_a_flat_file_is_its_decoders():
+    assert from_config(llama(model_type="glm4v", num_key_value_heads=8)).model_type == "glm4v_text"
+
+
+def test_gguf_metadata_says_the_same_in_other_words():
+    """SmolLM2-135M-Instruct, from its GGUF: 30 x 2 x 3 x 64 numbers a token."""
+    raw = {"general.architecture": "llama", "llama.block_count": 30, "llama.embedding_length": 576,
+           "llama.attention.head_count": 9, "llama.attention.head_count_kv": 3, "llama.context_length": 8192,
+           "llama.rope.dimension_count": 64}  # fmt: skip
+    short = {name.rsplit(".", 1)[-1]: value for name, value in raw.items()}
+    for form in (raw, short):
+        model = from_config(form)
+        assert (model.elements(1), model.max_tokens) == (11_520, 8192)
+    for odd in (
+        {"llama.attention.key_length": 64, "llama.attention.value_length": 32},
+        {"llama.ssm.state_size": 3},
+    ):
+        with pytest.raises(ConfigError):
+            from_config(raw | odd)
+
+
+def test_aliases_of_one_field_must_agree():
+    raw = {"model_type": "inkling_text", "num_hidden_layers": 6, "num_attention_heads": 8, "hidden_size": 64,
+           "sliding_window_size": 512}  # fmt: skip
+    assert from_config(raw | {"sliding_window": 512}).layers == from_config(raw).layers
+    with pytest.raises(ConfigError, match="sliding_window_size = 512 and sliding_window = 256"):
+        from_config(raw | {"sliding_window": 256})
+
+
+def test_kimis_lists_count_layers_from_one():
+    raw = {"model_type": "kimi_linear", "num_hidden_layers": 4, "num_attention_heads": 2, "hidden_size": 64}
+    lists = {"full_attn_layers": [4], "kda_layers": [1, 2, 3], "num_heads": 2, "head_dim": 8,
+             "short_conv_kernel_size": 4}  # fmt: skip
+    model = from_config(raw | {"linear_attn_config": lists})
+    assert [layer.describe().split()[0].rstrip(",") for layer in model.layers] == ["recurrent"] * 3 + [
+        "latent"
+    ]
+    for odd in (
+        {"kda_layers": [0, 1, 2]},
+        {"kda_layers": [1, 2]},
+        {"full_attn_layers": "4"},
+        {"kda_layers": None},
+    ):
+        with pytest.raises(ConfigError, match="linear_attn_config"):
+            from_config(raw | {"linear_attn_config": lists | odd})

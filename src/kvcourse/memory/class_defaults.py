@@ -14,15 +14,18 @@ SAME_AS = {
     "dots3_note": "dots3_note_text",
     "kimi_k2": "deepseek_v3",  # ships DeepSeek-V3's class under its own name
     "kimi_k3": "kimi_linear",
-    "baichuan": "llama",  # 7B; with its own class
+    **dict.fromkeys(
+        ("aquila", "baichuan", "deepseek", "internlm", "minicpm", "orion", "skywork", "xverse", "yi"), "llama"
+    ),  # shaped as Llama, each with a class of its own
+    "phi3_v": "phi3",
+    "stablelm_epoch": "stablelm",
     "minimax_text_01": "minimax",
-    "yi": "llama",
     "mimo": "qwen2",  # ships a subclass of Qwen2's
     "mimo_v2": "mimo_v2_flash",
     "mimo_v2_pro": "mimo_v2_flash",
     "minimax_m3": "minimax_m3_vl_text",
     "step3p7": "step3p5",
-}
+}  # fmt: skip
 
 
 @cache

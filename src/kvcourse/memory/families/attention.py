@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kvcourse.errors import ConfigError, shown
 from kvcourse.memory.families.windows import Windows, full
 from kvcourse.memory.fields import CLASS_DEFAULT, MOST_LAYERS, Fields
-from kvcourse.memory.layers import FullAttention, IndexKeys, Layer, SlidingAttention, Together
+from kvcourse.memory.layers import FullAttention, IndexKeys, Layer, SharedCache, SlidingAttention, Together
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,16 @@ class ChatGLM(Attention):
         if fields.flag("multi_query_attention") and groups is not None:
             return fields.count("num_kv_heads", "multi_query_group_num")
         return fields.note("num_kv_heads", heads, "no multi_query_attention: one KV head per query head")
+
+
+@dataclass(frozen=True)
+class CrossLayer(Attention):
+    """Of `cla_share_factor` layers the first keeps a cache and the others read it (arXiv:2405.12981)."""
+
+    def __call__(self, fields: Fields) -> tuple[Layer, ...]:
+        kept, factor = Attention.__call__(self, fields), fields.given("cla_share_factor", default=1)
+        factor = factor if fields.flag("use_cla") else 1
+        return tuple(SharedCache() if i % factor else layer for i, layer in enumerate(kept))
 
 
 @dataclass(frozen=True)

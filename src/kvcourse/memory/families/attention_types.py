@@ -3,6 +3,7 @@
 from kvcourse.memory.families.attention import (
     Attention,
     ChatGLM,
+    CrossLayer,
     Dory,
     Falcon,
     JetMoe,
@@ -84,6 +85,7 @@ FAMILIES = dict.fromkeys(_PLAIN, Attention()) | {
     "granite_swa": Attention(windows=_FIRST_OF_FOUR),
     "granitemoe_swa": Attention(windows=_FIRST_OF_FOUR),
     "hrm_text": Looped(kv_heads=()),
+    "hunyuan": CrossLayer(),
     "jetmoe": JetMoe(head_dim="kv_channels"),
     "kolibri1": Attention(windows=EveryNthFull(5, ())),
     "laguna": Attention(windows=listed),
@@ -109,6 +111,7 @@ FAMILIES = dict.fromkeys(_PLAIN, Attention()) | {
     "phi3": Attention(windows=every_layer),
     "phi4_multimodal": Attention(windows=every_layer),
     "phimoe": Attention(windows=every_layer),
+    "qwen": Attention(kv_heads=(), head_dim="kv_channels"),
     "qwen2": Attention(windows=QWEN),
     "qwen2_5_omni_talker": Attention(windows=QWEN),
     "qwen2_5_omni_text": Attention(windows=QWEN),
