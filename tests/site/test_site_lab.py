@@ -25,6 +25,7 @@ def lab(tmp_path):
         "from kvcourse import viz\nlive = viz.cache_work(prompt=8, new=4)\nlive",
         "calculator = viz.kv_calc('Llama-2-7B', tokens=4096, sequences=6)\ncalculator",
         "explorer = viz.block_table([['start', 'A', 6]], position=5)\nexplorer",
+        "playground = viz.allocator('pow2', step=3)\nplayground",
         "first = viz.quiz('Which?', [{'text': 'this', 'feedback': 'Not this.'},\n"
         "    {'text': 'that', 'feedback': 'Right.', 'correct': True}])\nfirst",
         "viz.quiz('And now?', [{'text': 'yes', 'feedback': 'Yes.', 'correct': True},\n"
@@ -121,6 +122,13 @@ def test_widgets_in_jupyterlab(chrome, lab):
     page.keyboard.press("ArrowRight")
     assert "Position 1 of A:" in blocks.locator(".kv-formula").inner_text()
 
+    playground = page.locator(".kv-allocator")
+    seen = playground.locator(".kv-status")
+    playground.get_by_role("radio").nth(1).press("ArrowRight")
+    playground.get_by_role("slider").first.press("ArrowRight")
+    playground.get_by_role("button", name="Add it to the head of the queue").click()
+    assert "Step 5 of 48, oracle" in seen.inner_text()
+
     quizzes = page.locator(".kv-quiz")
     quizzes.first.get_by_text("this").click()
     page.keyboard.press("ArrowDown")
@@ -134,12 +142,14 @@ def test_widgets_in_jupyterlab(chrome, lab):
     page.locator(".jp-Notebook").get_by_role("textbox").last.click()
     page.keyboard.press("Control+End")
     page.keyboard.type("\nlive.step -= 1\nseen = [live.step, calculator.kv_heads, calculator.sequences]")
-    page.keyboard.type("\nprint('kernel at', *seen, len(explorer.operations), explorer.position)")
-    page.keyboard.type("\nexplorer.operations = explorer.operations[:1]")
+    page.keyboard.type("\nprint('kernel at', *seen, len(explorer.operations), explorer.position, end=' ')")
+    page.keyboard.type("\nprint(playground.policy, playground.added)")
+    page.keyboard.type("\nexplorer.operations = explorer.operations[:1]\nplayground.requests = [[1, 1]]")
     page.keyboard.press("Control+Enter")
-    page.get_by_text("kernel at 2 8 16 3 1", exact=True).wait_for()
-    assert "Step 2 of 4" in status.inner_text()
+    page.get_by_text("kernel at 2 8 16 3 1 oracle [[5, 4, 8]]", exact=True).wait_for()
+    assert "Step 2 of 4" in status.text_content()  # scrolled away: not shown
     blocks.get_by_text("A starts with 6 tokens").wait_for()
+    seen.get_by_text("1 request runs, 1 finished. Nobody waits.").wait_for(state="attached")
     outside = [problem for problem in visitor.problems if re.match("asked another host", problem)]
     assert outside == []
     visitor.close()
