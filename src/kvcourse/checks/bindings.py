@@ -1,11 +1,16 @@
-"""Which statements of a notebook's cells make a name, and which names a statement reads."""
+"""Which statements of a notebook's cells make a name, and which names a statement reads.
+
+A notebook asks this of the same cells in each of its problems, so what was found of a cell is kept.
+"""
 
 import ast
+import functools
 import re
 import symtable
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+KEPT = 1000  # cells, and statements
 ANY = "*"  # stands for every name: what a star import binds
 
 
@@ -21,24 +26,29 @@ class Binding:
 
 def program(cells: Sequence[str]) -> list[ast.Module]:
     """The cells that are Python, parsed; magics and shell lines are left out."""
-    trees = []
-    for cell in cells:
-        for text in (cell, re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", cell)):
-            try:
-                trees.append(ast.parse(text))
-                break
-            except (SyntaxError, ValueError, RecursionError):
-                continue
-    return trees
+    return [tree for tree in map(_parsed, cells) if tree is not None]
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _parsed(cell: str) -> ast.Module | None:
+    for text in (cell, re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", cell)):
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+    return None
 
 
 def bindings(trees: Sequence[ast.Module]) -> list[Binding]:
     """Every binding at the top level, in order, those inside `if`, `try`, `for`, `with`, `match` too."""
-    return [
-        Binding(node, frozenset(names), sure, tree)
-        for tree in trees
-        for node, names, sure in _in_block(tree.body, True)
-    ]
+    return [binding for tree in trees for binding in _of_cell(tree)]
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _of_cell(tree: ast.Module) -> tuple[Binding, ...]:
+    return tuple(
+        Binding(node, frozenset(names), sure, tree) for node, names, sure in _in_block(tree.body, True)
+    )
 
 
 def making(name: str, found: Sequence[Binding]) -> list[Binding]:
@@ -55,14 +65,15 @@ def making(name: str, found: Sequence[Binding]) -> list[Binding]:
     return made
 
 
-def used(node: ast.AST) -> set[str]:
+@functools.lru_cache(maxsize=KEPT)
+def used(node: ast.AST) -> frozenset[str]:
     """Global names that a statement reads, at once or when what it defines is called. No annotations."""
     bare = _Bare().visit(ast.parse(ast.unparse(node)))
     try:
         table = symtable.symtable(ast.unparse(bare), "<cell>", "exec")
     except SyntaxError:  # such as an `await` at the top level
-        return {part.id for part in ast.walk(bare) if isinstance(part, ast.Name)}
-    return set(_globals(table))
+        return frozenset(part.id for part in ast.walk(bare) if isinstance(part, ast.Name))
+    return frozenset(_globals(table))
 
 
 def _in_block(body: Sequence[ast.stmt], sure: bool) -> Iterator[tuple[ast.AST, set[str], bool]]:

@@ -6,6 +6,7 @@ that spells out the same formula is its author's own work, whoever it was learne
 
 import ast
 import builtins
+import functools
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 
@@ -66,6 +67,7 @@ def _takes(node: ast.Import | ast.ImportFrom, package: str, given: Collection[st
     return any(alias.name.partition(".")[0] == package for alias in node.names)
 
 
+@functools.lru_cache(maxsize=names.KEPT)
 def _way_around(cell: ast.Module) -> str:
     """A way to a module without naming it, anywhere in a cell: its name, or ""."""
     modules = {}
@@ -101,8 +103,12 @@ def _way_around(cell: ast.Module) -> str:
 
 
 def _rebinding(trees: Sequence[ast.Module], package: str) -> str:
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and node.id in REBINDING:
-                return f"`{node.id}` has no place in the notebook, for it can put {package} under any name."
-    return ""
+    name = next(filter(None, map(_rebinds, trees)), "")
+    return f"`{name}` has no place in the notebook, for it can put {package} under any name." if name else ""
+
+
+@functools.lru_cache(maxsize=names.KEPT)
+def _rebinds(cell: ast.Module) -> str:
+    """What in a cell may replace a name of another cell, or ""."""
+    found = (node.id for node in ast.walk(cell) if isinstance(node, ast.Name) and node.id in REBINDING)
+    return next(found, "")
