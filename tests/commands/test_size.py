@@ -294,6 +294,21 @@ def test_windows_reserved_in_full(capsys):
     assert whole["bytes"] == 62 * 2**30 and whole["bytes_per_token_after"] == whole["bytes_per_token"]
 
 
+def test_weights_in_k_quants(capsys):
+    """llama.cpp's q4_k: 144 bytes for 256 numbers."""
+    sizes = as_json(capsys, "GPT-2", "--weights", "q4_k")
+    assert sizes["weight_bytes"] == -(-124_439_808 // 256) * 144
+    assert "q4_k" in run(capsys, "GPT-2", "--weights", "q4_k", "--explain")[1]
+    assert run(capsys, "GPT-2", "--dtype", "q4_k")[0] == 2
+
+
+def test_latents_expanded(capsys):
+    """71 times as much: 128 heads of 192 (keys) and 128 (values), in each of 61 layers."""
+    assert as_json(capsys, "DeepSeek-V3", "--expanded")["bytes_per_token"] == 61 * 128 * (192 + 128) * 2
+    status, _, err = run(capsys, "GPT-2", "--expanded")
+    assert status == 2 and "MLA" in err
+
+
 def test_vllms_latents_in_fp8(capsys):
     """656 bytes a token and layer, and 132 for an indexer's key."""
     assert as_json(capsys, "DeepSeek-V3", "--dtype", "fp8_ds_mla")["bytes_per_token"] == 61 * 656

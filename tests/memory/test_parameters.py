@@ -113,6 +113,14 @@ def test_weight_bytes(count, dtype, size):
     assert weight_bytes(count, dtype) == size
 
 
+def test_llama_cpps_weights_are_those_of_its_own_table():
+    gguf = pytest.importorskip("gguf", reason="install: gguf")
+    for name in ("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q8_0", "Q4_0"):
+        block, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]]
+        assert weight_bytes(block, name) == size
+    assert weight_bytes(1280, "int4_g128") == 1280 // 2 + 10 * 20 // 8
+
+
 @pytest.mark.parametrize("count", [0, -1, 1.5, "7B", None, float("nan"), float("inf")])
 def test_bad_counts_are_refused(count):
     with pytest.raises(ConfigError, match="parameters is"):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kvcourse.memory import FullAttention, Part, part_bytes
-from kvcourse.memory.formats import parse_format
+from kvcourse.memory.formats import parse_weight_format
 from kvcourse.units import both
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _whole(sizes: "Sizes") -> list[str]:
         lines.append(f"  x {sizes.batch:,} sequences = {sizes.total:,} bytes = {both(sizes.total)}")
     if sizes.weights is not None:
         share = f" / {sizes.ranks} devices" if sizes.ranks != 1 else ""
-        width = f"{_bytes_of(parse_format(sizes.weights_dtype))} bytes each ({sizes.weights_dtype})"
+        width = f"{_bytes_of(parse_weight_format(sizes.weights_dtype))} bytes each ({sizes.weights_dtype})"
         lines.append("weights")
         lines.append(f"    {sizes.subject.parameters:,} parameters ({sizes.subject.parameters_source})")
         lines.append(f"  x {width}{share} = {sizes.weights:,} bytes = {both(sizes.weights)}")

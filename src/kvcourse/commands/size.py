@@ -13,6 +13,7 @@ from kvcourse.memory import (
     Storage,
     beam_bytes,
     blocks_for,
+    expanded,
     parse_storage,
     refuse_context_parallel,
     sequences_to_exceed,
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_assumptions(parser)
     add_lengths(parser)
     parser.add_argument(
-        "--weights", metavar="D", help="dtype of the weights (default: as published, or fp16)"
+        "--weights", metavar="D", help="dtype of the weights, or q4_k, int4_g128, ... (default: as published)"
     )
     parser.add_argument(
         "--params", type=count, metavar="N", help="number of parameters, where it is not known"
@@ -44,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beams", type=count, metavar="N", default=1, help="beams a sequence")
     parser.add_argument(
         "--reserved", action="store_true", help="windowed layers as long as the others, as some servers keep"
+    )
+    parser.add_argument(
+        "--expanded", action="store_true", help="latents as the keys and values of every head that they give"
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exact bytes, for programs")
@@ -99,6 +103,8 @@ def measure(args: argparse.Namespace) -> Sizes:
 
 def share(model: CacheModel, args: argparse.Namespace, tokens: int) -> tuple[CacheModel, int]:
     """What one device holds of every layer, and how many tokens of a sequence, in whole blocks."""
+    if args.expanded:
+        model = expanded(model)
     if args.reserved:
         model = reserved(model)
     if args.dcp != 1:

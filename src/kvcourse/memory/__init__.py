@@ -26,7 +26,7 @@ from kvcourse.memory.decode_bounds import (
     tokens_where_attention_equals_weights,
 )
 from kvcourse.memory.formats import Format, Storage, parse_format, parse_storage
-from kvcourse.memory.latent import LatentAttention
+from kvcourse.memory.latent import LatentAttention, expanded
 from kvcourse.memory.layers import (
     ChunkedAttention,
     CrossAttention,
@@ -48,8 +48,8 @@ __all__ = [
     "CacheModel", "ChunkedAttention", "CompressedAttention", "CrossAttention", "DecodeBounds", "Fact",
     "Format", "FullAttention", "IndexKeys", "LatentAttention", "Layer", "ParameterCount", "Part",
     "RecurrentState", "SharedCache", "SlidingAttention", "Storage", "Together", "beam_bytes", "blocks_for",
-    "count_parameters", "decode_bounds", "decode_flops", "decode_seconds", "duplication", "from_config",
-    "heads_per_rank", "kv_bytes", "parse_format", "parse_storage", "part_bytes", "refuse_context_parallel",
-    "sequences_that_fit", "sequences_to_exceed", "tokens_that_fit", "tokens_to_reach",
-    "tokens_where_attention_equals_weights", "weight_bytes",
+    "count_parameters", "decode_bounds", "decode_flops", "decode_seconds", "duplication", "expanded",
+    "from_config", "heads_per_rank", "kv_bytes", "parse_format", "parse_storage", "part_bytes",
+    "refuse_context_parallel", "sequences_that_fit", "sequences_to_exceed", "tokens_that_fit",
+    "tokens_to_reach", "tokens_where_attention_equals_weights", "weight_bytes",
 ]  # fmt: skip

@@ -71,6 +71,15 @@ _GROUPED = {
         Format("nvfp4", 4, 16, 8), Format("mxfp4", 4, 32, 8), Format("fp8_ds_mla", 8, 128, 32, 64),
     )
 }  # fmt: skip
+# Weights only: llama.cpp's super-blocks of 256 numbers, which no cache is kept in, and 4 bits with an fp16
+# scale and a 4-bit zero point for every 128 (AWQ, GPTQ).
+_WEIGHTS = {
+    known.name: known
+    for known in (
+        Format("q2_k", 2, 256, 160), Format("q3_k", 3, 256, 112), Format("q4_k", 4, 256, 128),
+        Format("q5_k", 5, 256, 128), Format("q6_k", 6, 256, 144), Format("int4_g128", 4, 128, 20),
+    )
+}  # fmt: skip
 _SAME = {"fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "e4m3": "fp8", "e5m2": "fp8", "f8": "fp8", "float8": "fp8",
          "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "fp8_e4m3fn": "fp8"}  # fmt: skip
 
@@ -87,6 +96,12 @@ def parse_format(name: object) -> Format:
         raise UnitError(
             f"unknown cache dtype {shown(name)}; expected one of {', '.join(known_formats())}."
         ) from None
+
+
+def parse_weight_format(name: object) -> Format:
+    """The same for weights, which may also be K-quants ("q4_k") or 4 bits with scales. UnitError."""
+    key = str(name).strip().lower()
+    return _WEIGHTS[key] if key in _WEIGHTS else parse_format(name)
 
 
 def known_formats() -> tuple[str, ...]:

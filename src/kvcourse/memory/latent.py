@@ -1,9 +1,11 @@
 """Multi-head latent attention: one compressed vector a token in place of K and V for every head."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kvcourse.errors import ConfigError
 from kvcourse.memory.checked import whole
-from kvcourse.memory.layers import Part
+from kvcourse.memory.layers import FullAttention, Part
+from kvcourse.memory.model import CacheModel
 
 
 @dataclass(frozen=True)
@@ -45,3 +47,26 @@ class LatentAttention:
         more = f", an indexer key of {self.index_dim}" if self.index_dim else ""
         copy = ", the latent once more, transposed" if self.transposed_copy else ""
         return f"one vector of {self.rank} + {self.rope_dim} for all heads{more}{copy}"
+
+
+def expanded(model: CacheModel) -> CacheModel:
+    """The same model where a runtime keeps the keys and values that latents are expanded to, for every head.
+
+    As vLLM did before it multiplied the projections together, and Transformers before 5. Raises ConfigError
+    where the configuration does not tell their widths.
+    """
+    facts = {fact.name: fact.value for fact in model.facts}
+    heads, nope, value = (facts.get(name) for name in ("num_heads", "qk_nope_head_dim", "v_head_dim"))
+    if not any(isinstance(layer, LatentAttention) for layer in model.layers):
+        raise ConfigError("no layer keeps latents; expected latent attention (MLA).")
+    if not (heads and nope and value):
+        raise ConfigError("the configuration does not tell qk_nope_head_dim and v_head_dim of its latents.")
+    return replace(
+        model,
+        layers=tuple(
+            FullAttention(heads, nope + layer.rope_dim, value)
+            if isinstance(layer, LatentAttention)
+            else layer
+            for layer in model.layers
+        ),
+    )

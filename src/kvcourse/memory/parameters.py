@@ -10,7 +10,7 @@ from kvcourse.errors import ConfigError, shown
 from kvcourse.memory.checked import whole
 from kvcourse.memory.families import reader_of
 from kvcourse.memory.fields import Fields
-from kvcourse.memory.formats import parse_format
+from kvcourse.memory.formats import parse_weight_format
 from kvcourse.memory.gguf_names import as_config
 from kvcourse.memory.parameters_other import COUNTERS
 from kvcourse.memory.reading import from_config
@@ -106,7 +106,7 @@ def weight_bytes(parameters: int, dtype: str = "fp16") -> int:
     """Bytes of `parameters` weights in one dtype. A float count, such as 8.03e9, is taken as written."""
     if isinstance(parameters, float) and parameters.is_integer():
         parameters = int(parameters)
-    return parse_format(dtype).bytes(whole("parameters", parameters, least=1))
+    return parse_weight_format(dtype).bytes(whole("parameters", parameters, least=1))
 
 
 def _mlp(fields: Fields, recipe: Recipe, layers: int, hidden: int) -> int:

@@ -42,8 +42,7 @@ class Latent:
 
 def latent(fields: Fields) -> LatentAttention:
     for expanded in ("qk_nope_head_dim", "v_head_dim", "index_n_heads"):  # of use to who compares
-        if isinstance(fields.get(expanded), int):
-            fields.optional(expanded, expanded)
+        fields.optional(expanded, expanded)
     return LatentAttention(fields.given("kv_lora_rank"), fields.given("qk_rope_head_dim", least=0))
 
 
