@@ -42,6 +42,7 @@ WORKS = {
     "callback": ("def f(g): return [g(i) for i in range(3)]", "assert f(lambda i: i * 10) == [0, 10, 20]"),
     "re-entry": ("def f(g): return g(f2)\ndef f2(x): return x + 1", "assert f(lambda h: h(1)) == 2"),
     "function returned": ("def f(n): return lambda x: x + n", "add = f(3)\nassert add(4) == 7"),
+    "memory error": ("def f(x): raise MemoryError('out of blocks')", "try:\n    f(1)\nexcept MemoryError as e:\n    assert e.args == ('out of blocks',)\nelse:\n    raise AssertionError"),
     "builtin error": ("def f(x): raise KeyError('a')", "try:\n    f(1)\nexcept KeyError as e:\n    assert e.args == ('a',)\nelse:\n    raise AssertionError"),
     "course error": (
         "from kvcourse.errors import CacheError\ndef f(): raise CacheError('full')",

@@ -148,7 +148,7 @@ class CheckerConnection(Connection):
         if name == "StopIteration":
             raise RemoteStop
         kind = self._error_class(_identifier(name[:NAME_LENGTH]), bases[:64])
-        error = kind.__new__(kind)
+        error = kind.__base__.__new__(kind)  # MemoryError makes its objects in its own way: ask the real base
         error.args = tuple(arg for arg in args[:10] if arg is None or type(arg) in (bool, int, float, str))
         error.text, error.student_traceback = text, lines
         raise error
