@@ -153,7 +153,7 @@ FIELDS |= {
         "hidden_size": 64, "attn_layer_indices": [1, 4], "mamba_n_heads": 8, "mamba_d_state": 8,
         "mamba_n_groups": 2,
     },
-    "deepseek_v4": LLAMA | ROUTED | {
+    "deepseek_v4": {name: value for name, value in LLAMA.items() if name != "intermediate_size"} | ROUTED | {
         "num_key_value_heads": 1, "head_dim": 16, "q_lora_rank": 20, "o_lora_rank": 8, "o_groups": 2,
         "index_head_dim": 8, "index_n_heads": 2, "index_topk": 2, "sliding_window": WINDOW,
         "compress_ratios": [0, 4, 128, 4, 128, 0], "qk_rope_head_dim": 4, "hc_mult": 2,

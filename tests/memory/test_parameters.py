@@ -5,8 +5,8 @@ import pytest
 from kvcourse import registry
 from kvcourse.errors import ConfigError, UnitError
 from kvcourse.memory import count_parameters, weight_bytes
+from kvcourse.memory.counts import COUNTERS
 from kvcourse.memory.parameters import RECIPES
-from kvcourse.memory.parameters_other import COUNTERS
 
 BASE = {
     "vocab_size": 101, "hidden_size": 48, "intermediate_size": 40, "num_hidden_layers": 5,
@@ -47,16 +47,25 @@ OTHER_VARIANTS = {
     "biases": {"attention_bias": True}, "no low rank of queries": {"q_lora_rank": None},
     "wide": {"n_inner": 50, "word_embed_proj_dim": 24}, "norms after": {"do_layer_norm_before": False},
     "dense first": {"first_k_dense_replace": 2}, "shared": {"n_shared_experts": 2},
+    "latent experts": {"moe_latent_size": 24},
+    "norms of Q and K": {"use_qk_norm": True, "qk_layernorm": True},
+    "every second": {"decoder_sparse_step": 2, "interleave_moe_layer_step": 2},
+    "falcon": {"new_decoder_architecture": True, "num_kv_heads": 2, "bias": True},
+    "one after the other": {"parallel_attn": False, "mlp_bias": True, "use_bias": True},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("variant", OTHER_VARIANTS)
 @pytest.mark.parametrize("model_type", COUNTERS)
 def test_counts_of_other_families_are_those_of_the_built_model(model_type, variant):
-    from small_configs import FIELDS
+    from small_configs import FIELDS, LLAMA
 
-    raw = FIELDS[model_type] | OTHER_VARIANTS[variant] | {"model_type": model_type}
-    if "dsa" in model_type or model_type == "deepseek_v32":
+    raw = FIELDS.get(model_type, LLAMA) | OTHER_VARIANTS[variant] | {"model_type": model_type}
+    if model_type != "falcon":
+        raw.pop("num_kv_heads", None)
+    if model_type == "nemotron_h" or "deepseek" in model_type:  # not what these flags are for
+        raw.pop("n_shared_experts", None)
+    if "dsa" in model_type or model_type in ("deepseek_v32", "deepseek_v4"):
         raw["q_lora_rank"] = 20  # the indexer reads the queries' low rank
     assert count_parameters(raw).total == built(raw)
 
@@ -65,7 +74,8 @@ def test_counts_of_other_families_are_those_of_the_built_model(model_type, varia
     ("name", "number"),
     [("DeepSeek-V3", 671_026_404_352), ("DeepSeek-V3.2", 671_877_929_216), ("Kimi-K2", 1_026_408_209_408),
      ("GLM-5.2", 743_377_000_704), ("gpt-oss-120b", 116_829_156_672), ("GPT-2", 124_439_808),
-     ("OPT-13B", 12_853_473_280), ("Qwen3-235B-A22B", 235_093_634_560), ("OLMo-2-7B", 7_298_617_344)],
+     ("OPT-13B", 12_853_473_280), ("Qwen3-235B-A22B", 235_093_634_560), ("OLMo-2-7B", 7_298_617_344),
+     ("DeepSeek-V4-Flash", 284_332_230_231), ("Falcon-40B", 41_303_293_952), ("Falcon-7B", 6_921_720_704)],
 )  # fmt: skip
 def test_published_counts_of_every_counted_family(name, number):
     assert count_parameters(registry.find(name).config).total == number
@@ -76,11 +86,11 @@ def test_every_count_in_the_registry_is_our_own_where_we_count():
     for model in registry.models():
         try:
             ours = count_parameters(model.config).total
-        except ConfigError:
+        except ConfigError:  # whisper, and decoders beside a vision tower
             continue
         assert model.parameters in (None, ours), model.name
         counted += 1
-    assert counted > 60
+    assert counted > len(registry.models()) - 10
 
 
 LLAMA_2_7B = {

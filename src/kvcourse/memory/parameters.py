@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from kvcourse.errors import ConfigError, shown
 from kvcourse.memory.checked import whole
+from kvcourse.memory.counts import COUNTERS
 from kvcourse.memory.families import reader_of
 from kvcourse.memory.fields import Fields
 from kvcourse.memory.formats import parse_weight_format
 from kvcourse.memory.gguf_names import as_config
-from kvcourse.memory.parameters_other import COUNTERS
 from kvcourse.memory.reading import from_config
 
 
