@@ -240,7 +240,7 @@ INPUTS |= {
         {"lengths": [], "block_size": 4}
     ],
     "usage_gap": [{"lengths": LENGTHS, "block_size": 4, "num_blocks": 20}],
-    "num_free": [{"num_blocks": 6, "held": h} for h in (0, 2, 3)],
+    "num_free": [{"num_blocks": 6, "held": h, "asked": a} for h, a in ((0, None), (2, None), (4, 3))],
     "table_entries": [{"lengths": LENGTHS, "block_size": b} for b in (4, 8)],
     "waste_share": [{"lengths": LENGTHS, "block_size": b} for b in (4, 8)],
     "chosen_block_size": [
@@ -282,6 +282,36 @@ INPUTS |= {
         {"weight_bytes": 25 * 10**9, "kv_bytes": 360_000_000, "batch": b, "bytes_per_second": 1.555e12}
         for b in (1, 7, 30)
     ],
+}  # fmt: skip
+POOL = {"total": 80 * GIB, "weights": 16 * GIB, "token_bytes": 131_072, "block": 16}
+INPUTS |= {
+    "reserved_cache": [{"layers": 62, "layer_bytes": 8192, "tokens": 4096, "used": 1_000_000_000}],
+    "window_blocks": [
+        {"tokens": t, "window": w, "block": 16}
+        for t, w in ((112, 32), (120, 32), (130, 40), (20, 64), (100, 20), (5, 64), (64, 40))
+    ],
+    "latent_bytes": [
+        {"num_layers": 61, "rank": 512, "rope_dim": 64, "dtype_bytes": 2, "num_heads": 128},
+    ],
+    "expanded_bytes": [
+        {"num_layers": 61, "num_heads": 128, "nope_dim": 128, "rope_dim": 64, "v_dim": 144, "dtype_bytes": 2}
+    ],
+    "latent_as_heads": [{"rank": 512, "rope_dim": 64, "head_dim": 128}],
+    "longest_cache": [{"kv_bytes": 9000, "one_token": 40, "max_len": 1000}],
+    "kv_heads_per_gpu": [{"kv_heads": k, "gpus": g} for k, g in ((8, 2), (8, 4), (4, 8), (1, 8))],
+    "cache_copies": [
+        {"kv_heads": k, "gpus": g, "context_gpus": c}
+        for k, g, c in ((4, 8, 1), (4, 8, 2), (1, 8, 2), (2, 8, 1), (8, 8, 1))
+    ],
+    "engine_tokens": [
+        POOL | {"engine": e, "fraction": f, "other": o * GIB + 12_345_678}
+        for e in ("vLLM", "SGLang", "TensorRT-LLM") for f, o in ((0.9, 2), (0.9, 11), (0.2, 2))
+    ],
+    "engine_gib": [
+        {"engine": e, "total": 80 * GIB, "weights": 16 * GIB, "other": 2 * GIB, "fraction": 0.9}
+        for e in ("vLLM", "SGLang", "TensorRT-LLM")
+    ],
+    "log_tokens": [{"gib": 11.47, "token_bytes": 147_456}],
 }  # fmt: skip
 for one, others in {
     "request_tokens": ("request_reservation", "request_internal"),

@@ -90,7 +90,7 @@ class BlockPool:
 
 # %% wrong: takes some blocks, then raises
 # points: q4-allocate=2 q4-back=1 q4-double=1
-# hint: num_free() after a request that was refused
+# hint: A refused request has taken blocks, and nobody holds them now
 class BlockPool:
     def __init__(self, num_blocks):
         self.unused, self.out = list(range(num_blocks)), set()

@@ -58,7 +58,7 @@ class BlockTable:
 
 # %% wrong: a block for every call
 # points:
-# hint: A block was taken for each call of append
+# hint: How many tokens does the last block still have room for?
 class BlockTable:
     def __init__(self, pool, block_size):
         self.pool, self.block_size = pool, block_size

@@ -131,7 +131,10 @@ FREE = Quantity(
     "num_free",
     ("num_blocks", "held"),
     lambda i: i.num_blocks - i.held,
+    optional=("asked",),  # by a request that was refused
     ways=(
+        Way("loses what a refused request had taken", lambda i: 0 if i.asked else None,
+            "A refused request has taken blocks, and nobody holds them now. Ask before you take."),
         Way("counts the blocks in use", lambda i: i.held, "These blocks are out. How many are left?"),
         Way("never changes", lambda i: i.num_blocks, "That is the whole pool. Are there none out?"),
     ),
