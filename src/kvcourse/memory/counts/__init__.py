@@ -10,8 +10,9 @@ from kvcourse.memory.counts.tally import Shape, Tally
 from kvcourse.memory.fields import Fields
 
 COUNTERS: dict[str, Callable[[Fields, Shape], Tally]] = {
-    **dict.fromkeys(("deepseek_v3", "deepseek_v32", "glm_moe_dsa"), latent.latent),
+    **dict.fromkeys(("deepseek_v3", "deepseek_v32", "glm_moe_dsa", "sarvam_mla"), latent.latent),
     **dict.fromkeys(("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"), hybrid.delta),
+    "deepseek_v2": latent.deepseek_v2,
     "deepseek_v4": latent.deepseek_v4,
     "falcon": older.falcon,
     "glm4_moe": experts.glm4_moe,

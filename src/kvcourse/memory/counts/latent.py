@@ -31,6 +31,17 @@ def latent(fields: Fields, shape: Shape) -> Tally:
     return tables(tally, fields, hidden)
 
 
+def deepseek_v2(fields: Fields, shape: Shape) -> Tally:
+    """As V3; where the file asks for them, the MLPs have biases and the experts have none."""
+    tally, layers, hidden = latent(fields, shape), shape["num_layers"], shape["hidden_size"]
+    if fields.flag("mlp_bias"):
+        dense = min(fields.given("first_k_dense_replace", least=0), layers)
+        shared = fields.given("n_shared_experts") * fields.given("moe_intermediate_size")
+        tally.mlp += dense * (2 * fields.given("intermediate_size") + hidden)
+        tally.mlp += (layers - dense) * (2 * shared + hidden)
+    return tally
+
+
 def deepseek_v4(fields: Fields, shape: Shape) -> Tally:
     """Hyper-connections around attention and experts; a compressor, and in the finest layers an indexer."""
     layers, hidden, heads = (
