@@ -199,11 +199,15 @@ def kv_calc(
     sequences: int = 16,
     dtype: str = "fp16",
     weights: str = "fp16",
+    keeps: str = "used",
 ):
-    """Return the calculator: a cache's bytes beside the weights, from a named model or one's own numbers."""
-    state = _kv_calc.state(model, tokens, sequences, dtype, weights)
+    """Return the calculator: a cache's bytes beside the weights, from a named model or one's own numbers.
+
+    `keeps` says whether layers with a window count at what is "used" or at what a server may have "reserved".
+    """
+    state = _kv_calc.state(model, tokens, sequences, dtype, weights, keeps)
     shape = next(known for known in _kv_calc.models() if known.name == model)
-    found = _kv_calc.figures(shape, dtype, tokens, sequences, weights)
+    found = _kv_calc.figures(shape, dtype, tokens, sequences, weights, keeps)
     fallback = (
         f"<p>{model}, cache in {dtype}: {both(found.per_token)} a token, {both(found.per_sequence)} for a "
         f"sequence of {tokens:,} tokens, {both(found.total)} for {sequences:,} of them. The weights take "

@@ -2,6 +2,7 @@
 
 import base64
 import itertools
+from dataclasses import asdict
 
 import pytest
 
@@ -25,13 +26,15 @@ def test_the_module_computes_what_the_package_computes(visit):
     """Golden values from kvcourse.memory and kvcourse.units; the module runs in the browser."""
     asked, wanted = [], []
     amounts = [(1, 1), (4096, 16), (131_071, 3), (kv_calc.MOST["tokens"], kv_calc.MOST["sequences"])]
-    for shape, dtype, stored, (tokens, sequences) in itertools.product(
-        SHAPES, kv_calc.CACHE_DTYPES, kv_calc.WEIGHT_DTYPES, amounts
+    amounts += [(128, 1), (1025, 2)]  # where windows are not yet full, and just are
+    for shape, dtype, stored, keeps, (tokens, sequences) in itertools.product(
+        SHAPES, kv_calc.CACHE_DTYPES, kv_calc.WEIGHT_DTYPES, kv_calc.KEEPS, amounts
     ):
-        found = kv_calc.figures(shape, dtype, tokens, sequences, stored)
+        found = kv_calc.figures(shape, dtype, tokens, sequences, stored, keeps)
         numbers = {key: getattr(shape, key) for key in ("layers", "kv_heads", "head_dim", "parameters")}
         amount = {"tokens": tokens, "sequences": sequences}
-        asked.append(numbers | amount | {"dtype": dtype, "weights": stored})
+        layers = [asdict(group) for group in shape.groups]
+        asked.append(numbers | amount | {"dtype": dtype, "weights": stored, "keeps": keeps, "groups": layers})
         exact = (found.per_token, found.per_sequence, found.total, found.weights, found.passes)
         wanted.append([*map(str, exact), format_size(found.total), format_size(found.total, base=10)])
     source = base64.b64encode((HERE / "kv_calc.js").read_bytes()).decode()
@@ -86,10 +89,38 @@ def test_the_calculator_by_mouse_and_keyboard(visit, theme, width):
     assert page.visitor.problems == []
 
 
+def test_a_model_whose_layers_differ(visit):
+    page = visit(CHAPTER)
+    widget = page.locator(".kv-kv-calc")
+    layers, keeps = widget.get_by_label("Layers", exact=True), widget.get_by_label("Layers with a window")
+    assert layers.is_visible() and not keeps.is_visible()
+    widget.get_by_label("Model").select_option("Gemma-3-27B")
+    tokens = widget.get_by_label("Tokens a sequence", exact=True)
+    tokens.fill("131072")
+    assert size(widget, "perSequence-binary") == "10.41 GiB" and not layers.is_visible()
+    assert "52 × sliding window of 1024 tokens" in widget.locator(".kv-kinds").inner_text()
+    keeps.select_option("reserved")
+    assert size(widget, "perSequence-binary") == "62.00 GiB"
+
+    widget.get_by_label("Model").select_option("Nemotron-H-56B")
+    assert not keeps.is_visible()
+    tokens.fill("1")
+    state = size(widget, "perSequence-binary")
+    widget.get_by_label("Parameters, billions").fill("7")
+    assert widget.get_by_label("Model").input_value() == "Your own numbers"
+    assert size(widget, "perSequence-binary") == state, "another size of the weights keeps the layers"
+
+    widget.get_by_label("Model").select_option("Your own numbers")
+    assert layers.is_visible() and not widget.locator(".kv-kinds").is_visible()
+    widget.get_by_label("Model").select_option("Llama-2-7B")
+    assert size(widget, "perToken-binary") == "512.00 KiB"
+    assert page.visitor.problems == []
+
+
 def test_own_numbers_and_numbers_that_cannot_be(visit):
     page = visit(CHAPTER)
     widget = page.locator(".kv-kv-calc")
-    status, layers = widget.locator(".kv-status"), widget.get_by_label("Layers")
+    status, layers = widget.locator(".kv-status"), widget.get_by_label("Layers", exact=True)
     layers.fill("40")
     assert widget.get_by_label("Model").input_value() == "Your own numbers"
     assert size(widget, "perToken-binary") == "640.00 KiB"

@@ -8,8 +8,18 @@ import traitlets
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvcourse import viz
+from kvcourse import registry, viz
 from kvcourse.errors import UserError
+from kvcourse.memory import (
+    CacheModel,
+    CompressedAttention,
+    CrossAttention,
+    FullAttention,
+    LatentAttention,
+    RecurrentState,
+    SlidingAttention,
+    from_config,
+)
 from kvcourse.widgets import STATIC_ENV, StaticWidget, kv_calc
 from kvcourse.widgets.host import HERE
 from kvcourse.widgets.live import KvCalc
@@ -46,10 +56,39 @@ def test_named_models_are_of_all_three_kinds():
     assert list(heads) == list(kv_calc.NAMES)
 
 
+@pytest.mark.parametrize("model", registry.models(), ids=lambda model: model.name)
+@pytest.mark.parametrize("dtype", kv_calc.CACHE_DTYPES)
+def test_terms_are_the_layers_of_the_package(model, dtype):
+    """The terms that the page computes with, evaluated here, against the kinds of layers themselves."""
+    plain = {"fp32": 4, "fp16": 2, "fp8": 1}[dtype]
+    for layer, _ in from_config(model.config).groups():
+        if isinstance(layer, CompressedAttention):
+            continue  # its rows are neither a token's nor constant, and no named model has it
+        for tokens in (1, 7, 128, 1024, 1025, 300_000):
+            ours = sum(
+                (limit if rows == "always" or 0 < limit < tokens else tokens)
+                * numbers
+                * (stored if stored > 0 else max(plain, 2) if stored < 0 else plain)
+                for rows, limit, numbers, stored in kv_calc.terms(layer)
+            )
+            assert ours == CacheModel((layer,)).bytes(tokens, dtype=dtype), (layer, tokens)
+
+
+def test_named_models_are_of_every_kind_of_layer():
+    kinds = {
+        type(layer) for name in kv_calc.NAMES for layer in from_config(registry.find(name).config).layers
+    }
+    assert kinds >= {FullAttention, SlidingAttention, LatentAttention, RecurrentState, CrossAttention}
+
+
 def test_the_module_has_the_same_bounds_and_dtypes():
     bounds = re.search(r"const MOST = \{ (.+?) \};", SCRIPT)[1]
     assert {name: int(most) for name, most in re.findall(r"(\w+): (\d+)", bounds)} == kv_calc.MOST
-    for constant, known in (("CACHE", kv_calc.CACHE_DTYPES), ("WEIGHTS", kv_calc.WEIGHT_DTYPES)):
+    for constant, known in (
+        ("CACHE", kv_calc.CACHE_DTYPES),
+        ("WEIGHTS", kv_calc.WEIGHT_DTYPES),
+        ("KEEPS", kv_calc.KEEPS),
+    ):
         written = re.search(rf"const {constant} = \{{ (.+?) \}};", SCRIPT)[1]
         assert tuple(re.findall(r"(\w+): ", written)) == known
 
@@ -80,6 +119,7 @@ def test_without_a_script_the_figures_stand_in_words(monkeypatch):
         ({"model": "Llama-9"}, "expected a model among Llama-2-7B"),
         ({"dtype": "int3"}, "expected dtype among fp32, fp16, fp8"),
         ({"weights": None}, "expected weights among"),
+        ({"keeps": "all"}, "expected keeps among used, reserved"),
         ({"tokens": 0}, "expected tokens from 1 to 2,000,000"),
         ({"tokens": True}, "expected tokens from 1"),
         ({"sequences": 10_001}, "expected sequences from 1 to 10,000"),

@@ -5,14 +5,28 @@ const MOST = { layers: 256, kv_heads: 256, head_dim: 512, tokens: 2000000, seque
 // Bytes of one number of the cache, and of a group of weights: [numbers, bytes]. q4_0 is 4 bits and a scale for every 32.
 const CACHE = { fp32: 4n, fp16: 2n, fp8: 1n };
 const WEIGHTS = { fp32: [1n, 4n], fp16: [1n, 2n], fp8: [1n, 1n], q4_0: [32n, 18n] };
+const KEEPS = { used: "what is used", reserved: "full length reserved" };
 const SAID = { fp32: "fp32", fp16: "fp16 or bf16", fp8: "fp8", q4_0: "4-bit (q4_0)" };
 const CUSTOM = "Your own numbers";
 const MOST_SEGMENTS = 64; // more sequences than that are drawn as one piece
 
+// Bytes of one layer after so many tokens: its terms are [rows, limit, numbers a row, bytes], as in kv_calc.py.
+export function layerBytes(terms, tokens, dtype) {
+  const stored = (bytes) => (bytes > 0 ? BigInt(bytes) : bytes < 0 && CACHE[dtype] < 2n ? 2n : CACHE[dtype]);
+  const kept = (rows, limit) => (rows === "always" || (limit && tokens > limit) ? limit : tokens);
+  return terms.reduce((sum, [rows, limit, numbers, bytes]) => sum + BigInt(kept(rows, limit)) * BigInt(numbers) * stored(bytes), 0n);
+}
+
+function mixedBytes(input, tokens) {
+  return input.groups.reduce((sum, group) => sum + BigInt(group.count) * layerBytes(group[input.keeps], tokens, input.dtype), 0n);
+}
+
 export function figures(input) {
   const n = (key) => BigInt(input[key]);
-  const perToken = 2n * n("layers") * n("kv_heads") * n("head_dim") * CACHE[input.dtype];
-  const perSequence = perToken * n("tokens");
+  const mixed = input.groups.length > 0;
+  const product = 2n * n("layers") * n("kv_heads") * n("head_dim") * CACHE[input.dtype];
+  const perSequence = mixed ? mixedBytes(input, input.tokens) : product * n("tokens");
+  const perToken = mixed ? mixedBytes(input, input.tokens + 1) - perSequence : product;
   const [group, bytes] = WEIGHTS[input.weights];
   const weights = ((n("parameters") + group - 1n) / group) * bytes;
   return { perToken, perSequence, total: perSequence * n("sequences"), weights, passes: weights / perSequence + 1n };
@@ -132,6 +146,20 @@ function bars() {
   };
 }
 
+// The kinds of layers of a model whose layers differ, each with its share of one sequence.
+function kinds() {
+  const element = node("ul", { className: "kv-kinds" });
+  return {
+    element,
+    show(input) {
+      element.replaceChildren(...input.groups.map((group) => {
+        const size = BigInt(group.count) * layerBytes(group[input.keeps], input.tokens, input.dtype);
+        return node("li", {}, `${number(group.count)} × ${group.said}: `, node("b", { textContent: formatSize(size, true) }));
+      }));
+    },
+  };
+}
+
 function sizes() {
   const cells = {};
   const body = node("tbody");
@@ -165,12 +193,12 @@ function render({ model, el }) {
   const typed = (key) => (value) => {
     if (value === null) return draw();
     const changed = { [key]: value };
-    if (shape.includes(key)) changed.model = CUSTOM;
+    if (shape.includes(key)) Object.assign(changed, { model: CUSTOM, groups: key === "parameters" ? model.get("groups") : [] });
     set(changed);
   };
   const named = choice("Model", [...models.map(({ name }) => [name, name]), [CUSTOM, CUSTOM]], (name) => {
     const found = models.find((each) => each.name === name);
-    set({ model: name, ...(found ? Object.fromEntries(shape.map((key) => [key, found[key]])) : {}) });
+    set({ model: name, ...(found ? Object.fromEntries([...shape, "groups"].map((key) => [key, found[key]])) : { groups: [] }) });
   });
   const numbers = {
     layers: quantity("Layers", MOST.layers, typed("layers")),
@@ -182,16 +210,25 @@ function render({ model, el }) {
   };
   const dtype = choice("Cache stored in", Object.keys(CACHE).map((key) => [key, SAID[key]]), (value) => set({ dtype: value }));
   const weights = choice("Weights stored in", Object.keys(WEIGHTS).map((key) => [key, SAID[key]]), (value) => set({ weights: value }));
+  const keeps = choice("Layers with a window", Object.entries(KEEPS), (value) => set({ keeps: value }));
   const powers = slider("Tokens a sequence, in powers of two", 0, 20, (power) => set({ tokens: 2 ** power }));
   const few = slider("Sequences, 1 to 64", 1, 64, (value) => set({ sequences: value }));
   const product = node("p", { className: "kv-product" });
+  const listed = kinds();
   const table = sizes();
   const drawn = bars();
   const status = node("p", { className: "kv-status" });
   status.setAttribute("aria-live", "polite");
 
+  const state = [...shape, "groups", "keeps", "tokens", "sequences", "dtype", "weights"];
   function draw() {
-    const input = Object.fromEntries([...shape, "tokens", "sequences", "dtype", "weights"].map((key) => [key, model.get(key)]));
+    const input = Object.fromEntries(state.map((key) => [key, model.get(key)]));
+    const mixed = input.groups.length > 0;
+    const windowed = input.groups.some((group) => JSON.stringify(group.used) !== JSON.stringify(group.reserved));
+    for (const key of ["layers", "kv_heads", "head_dim"]) numbers[key].element.hidden = mixed;
+    keeps.element.hidden = !windowed;
+    listed.element.hidden = !mixed;
+    keeps.show(input.keeps);
     named.show(model.get("model"));
     dtype.show(input.dtype);
     weights.show(input.weights);
@@ -205,11 +242,12 @@ function render({ model, el }) {
     powers.show(Math.round(Math.log2(input.tokens)), counted(input.tokens, "token"));
     few.show(input.sequences, counted(input.sequences, "sequence"));
     const found = figures(input);
-    product.textContent =
+    listed.show(input);
+    product.textContent = mixed ? "One sequence, by kind of layer:" :
       `2 (K and V) × ${counted(input.layers, "layer")} × ${counted(input.kv_heads, "KV head")} × ` +
       `${counted(input.head_dim, "number")} × ${counted(CACHE[input.dtype], "byte")} = ${number(found.perToken)} bytes a token`;
     const rows = {
-      perToken: "each token",
+      perToken: mixed ? "one more token" : "each token",
       perSequence: `one sequence of ${counted(input.tokens, "token")}`,
       total: `${counted(input.sequences, "such sequence")}`,
       weights: "the weights",
@@ -226,13 +264,14 @@ function render({ model, el }) {
       `The caches pass the weights with sequence ${number(found.passes)}.`;
   }
 
-  for (const key of ["model", ...shape, "tokens", "sequences", "dtype", "weights"]) model.on(`change:${key}`, draw);
+  for (const key of ["model", ...state]) model.on(`change:${key}`, draw);
   el.append(
     node("div", { className: "kv-fields" }, named.element, numbers.layers.element, numbers.kv_heads.element,
-      numbers.head_dim.element, dtype.element, numbers.parameters.element, weights.element),
+      numbers.head_dim.element, keeps.element, dtype.element, numbers.parameters.element, weights.element),
     node("div", { className: "kv-fields kv-amounts" },
       node("div", {}, numbers.tokens.element, powers.element), node("div", {}, numbers.sequences.element, few.element)),
     product,
+    listed.element,
     status,
     drawn.element,
     table.element,

@@ -30,12 +30,17 @@ class CacheWork(anywidget.AnyWidget):
 
 
 class KvCalc(anywidget.AnyWidget):
-    """What a cache costs, beside `parameters` weights stored in the dtype `weights`."""
+    """What a cache costs, beside `parameters` weights stored in the dtype `weights`.
+
+    `groups` are the kinds of layers of a model whose layers differ, and then stand for the three numbers.
+    """
 
     _esm = HERE / "kv_calc.js"
     _css = _css("kv_calc")
     models = traitlets.List().tag(sync=True)
     model = traitlets.Unicode().tag(sync=True)
+    groups = traitlets.List().tag(sync=True)
+    keeps = traitlets.Enum(kv_calc.KEEPS, "used").tag(sync=True)
     layers = traitlets.Int(1, min=1, max=kv_calc.MOST["layers"]).tag(sync=True)
     kv_heads = traitlets.Int(1, min=1, max=kv_calc.MOST["kv_heads"]).tag(sync=True)
     head_dim = traitlets.Int(1, min=1, max=kv_calc.MOST["head_dim"]).tag(sync=True)
