@@ -111,7 +111,7 @@ MARKERS = {
     "index_topk": 2048, "compress_ratios": [4, 128], "cla_share_factor": 2, "hybrid_override_pattern": "M*M*",
     "attn_type_list": [0, 1], "conv_L_cache": 3, "block_configs": [{}], "swa_head_dim": 64,
     "recurrent_block": 1,
-    "global_head_dim": 512, "per_layer_config": {"0": {}},
+    "global_head_dim": 512,
     "sparse_attention_config": {"use_sparse_attention": True},
 }  # fmt: skip
 
@@ -356,3 +356,28 @@ def test_kimis_lists_count_layers_from_one():
     ):
         with pytest.raises(ConfigError, match="linear_attn_config"):
             from_config(raw | {"linear_attn_config": lists | odd})
+
+
+# ---- per_layer_config ------------------------------------------------------------------------------
+
+GEMMA_4 = {"model_type": "gemma4_text", "num_hidden_layers": 6, "num_attention_heads": 8, "hidden_size": 64,
+           "num_key_value_heads": 2, "head_dim": 16, "sliding_window": 9}  # fmt: skip
+
+
+def test_a_layers_own_fields_come_before_those_of_all():
+    model = from_config(GEMMA_4 | {"per_layer_config": {"05": {"head_dim": 40, "num_key_value_heads": 1},
+                                                        "2": {"sliding_window": 5}}})  # fmt: skip
+    usual = FullAttention(2, 16)
+    assert model.layers[5] == FullAttention(1, 40)
+    assert model.layers[2] == SlidingAttention(5, usual) and model.layers[1] == SlidingAttention(9, usual)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"6": {}}, {"-1": {}}, {"x": {}}, {"1": 3}, [], "1", {"1": {"head_dim": 0}}, {"1": {"head_dim": "40"}},
+     {"1": {"kv_lora_rank": 9}}, {"1": {"cla_share_factor": 2}}, {"5": {"sliding_window": 9}}],
+)  # fmt: skip
+def test_per_layer_fields_that_cannot_be_read(told):
+    with pytest.raises(ConfigError) as caught:
+        from_config(GEMMA_4 | {"per_layer_config": told})
+    assert "\n" not in str(caught.value)

@@ -152,6 +152,15 @@ def test_a_decoder_inside_a_wrapper_may_leave_its_sizes_to_its_class():
         assert len(from_config(raw).layers) == config.num_hidden_layers
 
 
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("model_type", known(set(FAMILIES) - set(encoder_decoder.FAMILIES)))
+def test_what_transformers_saves_is_read_as_the_same(model_type, whole):
+    """Its config.json names more fields than ours need; none may be taken for one that changes the cache."""
+    raw = dict(FIELDS.get(model_type, LLAMA), model_type=model_type)
+    saved = json.loads(oracle.config_of(raw).to_json_string(use_diff=not whole))
+    assert from_config(saved, source_tokens=5).layers == from_config(raw, source_tokens=5).layers
+
+
 # ---- types that keep their states in other places ------------------------------------------------
 
 

@@ -29,12 +29,17 @@ _ABOUT_THE_CACHE = re.compile(
 # The same words in fields that are about something else: experts, vision, generation, training.
 _ABOUT_OTHER_THINGS = re.compile(
     r"expert|moe|vision|image|^img_|audio|video|projector|_token_id$|_token_index$|^mtp_|^num_nextn_|^initializer_|"
-    r"rope_|_sink_bias$|^activation|^ignore_index$|"
-    r"^swiglu|^(auto_map|chunk_size_feed_forward|cross_attention_hidden_size|"
+    r"rope_|bias$|^activation|^ignore_index$|^num_(sliding_)?attention_heads|^seconds_per_|"
+    r"^swiglu|^(auto_map|number_of_conv_states|index_kpool_always_select_tail|chunk_size_feed_forward|cross_attention_hidden_size|"
     r"decoder_sparse_step|encoder_no_repeat_ngram_size|hidden_size_per_layer_input|id2label|label2id|mlp_layer_types|"
     r"output_hidden_states|quantization_config|shared_intermediate_size|task_specific_params|tie_encoder_decoder|"
     r"use_cache|vocab_size_per_layer_input)$"
 )
+
+
+def about_a_cache(name: str) -> bool:
+    """Whether a field of this name may change what a layer keeps."""
+    return bool(_ABOUT_THE_CACHE.search(name)) and not _ABOUT_OTHER_THINGS.search(name)
 
 
 class Fields:
@@ -189,7 +194,7 @@ class Fields:
             for part in ([self.raw] if self.raw is self.outer else [self.raw, self.outer])
             for name, value in part.items()
             if name not in self.used and value not in (None, False, 0, "", [], {})
-            if _ABOUT_THE_CACHE.search(name) and not _ABOUT_OTHER_THINGS.search(name)
+            if about_a_cache(name)
         ]
 
     def refuse_the_unread(self, model_type: str) -> None:

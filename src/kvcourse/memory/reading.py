@@ -7,6 +7,7 @@ cache and that nobody has read, is refused by name: a wrong number would look ju
 from kvcourse.configs import ModelConfig
 from kvcourse.errors import ConfigError, UnitError, shown
 from kvcourse.memory.families import FAMILIES, reader_of, wrapped
+from kvcourse.memory.families.per_layer import override
 from kvcourse.memory.fields import Fields
 from kvcourse.memory.formats import parse_format
 from kvcourse.memory.gguf_names import as_config
@@ -27,7 +28,7 @@ def from_config(config: dict | ModelConfig, source_tokens: int | None = None) ->
     fields = Fields(as_config(config) if isinstance(config, dict) else config, source_tokens)
     model_type = _model_type(fields)
     fields.read_as(model_type)
-    layers = FAMILIES[reader_of(model_type)](fields)
+    layers = override(fields, FAMILIES[reader_of(model_type)](fields))
     fields.refuse_the_unread(model_type)
     return CacheModel(
         layers=layers,

@@ -81,6 +81,7 @@ class Falcon(Attention):
     def count_kv_heads(self, fields: Fields, heads: int) -> int:
         if fields.flag("new_decoder_architecture") or not fields.flag("multi_query", True):
             return fields.count("num_kv_heads", "num_kv_heads", default=heads, why="one per query head (MHA)")
+        fields.ignore("num_kv_heads")  # as many as query heads in some files, and of no effect
         return fields.note("num_kv_heads", 1, "multi_query: one KV head for all query heads (MQA)")
 
 
@@ -89,9 +90,20 @@ class StarCoder(Attention):
     """GPTBigCode: MQA unless `multi_query` is false."""
 
     def count_kv_heads(self, fields: Fields, heads: int) -> int:
-        if fields.flag("multi_query", True):
+        shared = fields.flag("multi_query", True)
+        _agrees(fields, 1 if shared else heads, "multi_query")
+        if shared:
             return fields.note("num_kv_heads", 1, "multi_query: one KV head for all query heads (MQA)")
         return fields.note("num_kv_heads", heads, "multi_query is false: one KV head per query head (MHA)")
+
+
+def _agrees(fields: Fields, kv_heads: int, name: str) -> None:
+    """ConfigError where the file also counts KV heads, as saved ones do, and otherwise."""
+    told = fields.get("num_key_value_heads")
+    if told not in (None, kv_heads):
+        raise ConfigError(
+            f"field 'num_key_value_heads' is {shown(told)}, where {name} means {kv_heads}; expected the same."
+        )
 
 
 @dataclass(frozen=True)
@@ -106,6 +118,7 @@ class Nested(Attention):
             raise ConfigError(f"field 'attn_config' is {shown(nested)}; expected a JSON object.")
         inner = Fields(nested or {})
         value = inner.count("num_kv_heads", "kv_n_heads", default=self.absent_kv_heads or heads)
+        _agrees(fields, value, "attn_config.kv_n_heads")
         source = (
             "attn_config.kv_n_heads"
             if (nested or {}).get("kv_n_heads")

@@ -101,6 +101,7 @@ def zamba_blocks(fields: Fields) -> list[str]:
     layers = fields.count("num_layers", "num_hidden_layers")
     named = fields.names("layers_block_type", layers)
     if named is not None:
+        fields.ignore("attn_layer_period", "attn_layer_offset")
         return named
     if fields.default("attn_layer_period") is None and fields.get("attn_layer_period") is None:
         raise ConfigError("field 'layers_block_type' is missing; expected a kind for each layer.")

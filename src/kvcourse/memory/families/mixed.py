@@ -75,7 +75,9 @@ class Gemma(Mixed):
             raise ConfigError(f"field 'num_kv_shared_layers' is {shared}; expected at most {layers}.")
         sliding = SlidingAttention(fields.given("sliding_window"), full)
         if self.global_head_dim is not None:
-            full = self.wide(fields, full)
+            if fields.get("per_layer_config") is None:
+                full = self.wide(fields, full)
+            fields.ignore("attention_k_eq_v")
             kinds[-1] = "full_attention"  # the class makes it so whatever the list says
         kept = [full if kind == "full_attention" else sliding for kind in kinds[: layers - shared]]
         return (*kept, *[SharedCache()] * shared)

@@ -40,6 +40,7 @@ def olmo_delta_net(fields: Fields) -> RecurrentState:
 
 def kimi_delta(fields: Fields) -> RecurrentState:
     """Kimi Delta Attention (arXiv:2510.26692): square states; a short convolution over Q, K and V."""
+    fields.ignore("linear_lower_bound")
     nested = fields.get("linear_attn_config")
     if nested is not None and not isinstance(nested, dict):
         raise ConfigError(f"field 'linear_attn_config' is {shown(nested)}; expected a JSON object.")
@@ -59,6 +60,11 @@ def bailing_delta(fields: Fields) -> RecurrentState:
     """Ring-2.5: as Kimi's, with the query heads and their `head_dim`."""
     heads, width = fields.count("num_heads", "num_attention_heads"), fields.given("head_dim", default=128)
     kernel = fields.given("short_conv_kernel_size", default=4)
+    width = fields.given("linear_head_dim", default=width)  # a saved file's head_dim is that of its latents
+    heads, kernel = (
+        fields.given("linear_num_heads", default=heads),
+        fields.given("linear_conv_kernel_dim", default=kernel),
+    )
     return RecurrentState(heads, width * width, 3 * heads * width, kernel - 1, state_dtype(fields))
 
 
