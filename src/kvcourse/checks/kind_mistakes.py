@@ -48,10 +48,16 @@ def _attention(layer: Layer) -> FullAttention | None:
 
 
 def _heads(layer: Layer, kv_heads: int | None, width: int | None) -> Layer:
+    known = {"kv_heads": kv_heads, "head_dim": width}
+    return _kept(layer, **{name: value for name, value in known.items() if value})
+
+
+def _kept(layer: Layer, **changes: int | None) -> Layer:
+    """The layer with other numbers in what it keeps of each token, where that is K and V."""
     kept = _attention(layer)
     if kept is None:
         return layer
-    changed = replace(kept, kv_heads=kv_heads or kept.kv_heads, head_dim=width or kept.head_dim)
+    changed = replace(kept, **changes)
     return changed if kept is layer else replace(layer, attention=changed)
 
 
@@ -126,6 +132,8 @@ MISTAKES = (
                 lambda layer, i: _heads(layer, None, i.division)),
     KindMistake("takes hidden_size for the width of K", "Is a key as wide as hidden_size in this model?",
                 lambda layer, i: _heads(layer, i.num_heads, i.division)),
+    KindMistake("takes values for as wide as keys", "Are values as wide as keys in this model?",
+                lambda layer, i: _kept(layer, value_dim=None)),
     KindMistake("counts one width of head for all layers", "Do all layers have heads of the same width?",
                 lambda layer, i: _heads(layer, None, i.narrowest)),
     KindMistake("expands the latents to keys and values of every head",

@@ -35,20 +35,6 @@ def published() -> dict[str, ModelConfig]:
     return found
 
 
-@cache
-def in_common_words() -> list[str]:
-    """Names of those `published` models whose fields are called as in Llama's file, or are rightly absent."""
-    names = []
-    for name, shape in published().items():
-        raw = registry.find(name).config
-        there = {"num_hidden_layers", "num_attention_heads", "hidden_size"} <= set(raw)
-        kv_heads = raw.get("num_key_value_heads") or shape.num_heads
-        head_dim = raw.get("head_dim") or shape.hidden_size // shape.num_heads
-        if there and (kv_heads, head_dim) == (shape.num_kv_heads, shape.head_dim):
-            names.append(name)
-    return sorted(names)
-
-
 def draw_raw(rng: random.Random, kind: str) -> tuple[dict, ModelConfig]:
     """A `config.json` as a dict, and the shape it describes.
 

@@ -13,14 +13,18 @@ What is expected is computed before the learner's function is called (it may cha
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvcourse.checks.catalog.memory import UNIT_BYTES
-from kvcourse.checks.mistakes import diagnose
+from kvcourse.checks.mistakes import Match, diagnose
 from kvcourse.checks.own_work import borrowed
 from kvcourse.checks.plain import describe, known_type, real, type_name, whole
 
+if TYPE_CHECKING:
+    from kvcourse.memory import CacheModel
+
 NOTHING = "None means that the function ended without `return`."
+LAYERS = "cache_of_layers"  # a quantity of a CacheModel, whose mistakes are wrong models, not factors
 BLOCKED = -1e4  # an additive mask that takes this much off a score blocks it in every dtype down to fp16
 
 
@@ -419,7 +423,16 @@ def _likely(quantity: str | None, number: float, inputs: dict[str, Any]) -> str:
     number = real(number)
     if quantity is None or number is None or not math.isfinite(number):
         return ""
-    return " Or: ".join(f"{match.name}. {match.hint}" for match in diagnose(quantity, number, **inputs))
+    found = _of_layers(number, **inputs) if quantity == LAYERS else diagnose(quantity, number, **inputs)
+    return " Or: ".join(f"{match.name}. {match.hint}" for match in found)
+
+
+def _of_layers(number: float, model: "CacheModel", tokens: int) -> list[Match]:
+    """Known mistakes that give `number` bytes for a sequence's cache in 16 bits, whatever its layers keep."""
+    from kvcourse.checks.kind_mistakes import diagnose as of_kinds
+    from kvcourse.memory import parse_storage
+
+    return of_kinds(model, number, parse_storage("fp16"), tokens, batch=1, unit="B", within=0.0)
 
 
 def _side(number: float, want: float) -> str:

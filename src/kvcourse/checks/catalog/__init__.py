@@ -12,11 +12,12 @@ from kvcourse.checks.catalog.generation import CHAT, LENGTH, PAIRS, ROWS
 from kvcourse.checks.catalog.kinds import Quantity, Slip, Way
 from kvcourse.checks.catalog.memory import BYTES, SIZE
 from kvcourse.checks.catalog.paging import ALL as PAGING
+from kvcourse.checks.catalog.serving import SERVING
 
 _ALL = (
     ROWS, PAIRS, LENGTH, CHAT, FLOPS, CROSSOVER,
     BYTES, WEIGHTS, EXCEED, RATIO, STEP, EQUAL, POOL, CONCURRENCY, FACTOR, SIZE,
-    *ACCOUNTS, *ALLOCATORS, *PAGING,
+    *ACCOUNTS, *ALLOCATORS, *PAGING, *SERVING,
 )  # fmt: skip
 QUANTITIES = {known.name: known for known in _ALL}
 
