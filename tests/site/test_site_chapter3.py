@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import astuple
 
 import pytest
+from site_harness import Visitor
 from test_site_pages import axe_faults, off_the_screen
 
 from kvcourse.blocks import OutOfBlocks
@@ -242,3 +243,14 @@ def test_without_a_script_the_page_still_says_it(chrome, base):
     told = page.locator("[data-module=allocator]").inner_text()
     assert "A pool of 140 slots, over 48 steps" in told and "paged, " in told
     context.close()
+
+
+def test_it_plays_from_disk_too(chrome, site):
+    visitor = Visitor(chrome, "file://", "dark", 390)
+    page = visitor.open((site / CHAPTER).as_uri())
+    widget = page.locator(".kv-allocator")
+    widget.get_by_label("Paged").check()
+    widget.get_by_role("button", name="Next").click()
+    assert "Step 13 of 48, paged" in widget.locator(".kv-status").inner_text()
+    assert visitor.problems == []
+    visitor.close()
