@@ -381,3 +381,17 @@ def test_per_layer_fields_that_cannot_be_read(told):
     with pytest.raises(ConfigError) as caught:
         from_config(GEMMA_4 | {"per_layer_config": told})
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "field"),
+    [("deepseek_v2", "kv_lora_rank"), ("deepseek_v32", "index_head_dim"), ("mamba", "state_size"),
+     ("qwen3_next", "linear_num_value_heads"), ("gemma3n_text", "sliding_window"),
+     ("bamba", "mamba_n_heads")],
+)  # fmt: skip
+def test_a_null_where_the_class_takes_none_is_no_default(model_type, field):
+    """DeepSeek-VL2-Tiny sets kv_lora_rank to null and keeps keys and values: 512 would be a guess."""
+    raw = llama(model_type=model_type)
+    assert from_config(raw)
+    with pytest.raises(ConfigError, match=f"field '{field}' is null"):
+        from_config(raw | {field: None})

@@ -28,8 +28,8 @@ _ABOUT_THE_CACHE = re.compile(
 )
 # The same words in fields that are about something else: experts, vision, generation, training.
 _ABOUT_OTHER_THINGS = re.compile(
-    r"expert|moe|vision|image|^img_|audio|video|projector|_token_id$|_token_index$|^mtp_|^num_nextn_|^initializer_|"
-    r"rope_|bias$|^activation|^ignore_index$|^num_(sliding_)?attention_heads|^seconds_per_|"
+    r"expert|moe|vision|image|^img_|audio|acoustic|video|projector|_token_id$|_token_index$|^mtp_|^num_nextn_|^initializer_|"
+    r"rope_|bias$|tokenizer|encoder_config$|^activation|^ignore_index$|^num_(sliding_)?attention_heads|^seconds_per_|"
     r"^swiglu|^(auto_map|number_of_conv_states|index_kpool_always_select_tail|chunk_size_feed_forward|cross_attention_hidden_size|"
     r"decoder_sparse_step|encoder_no_repeat_ngram_size|hidden_size_per_layer_input|id2label|label2id|mlp_layer_types|"
     r"output_hidden_states|quantization_config|shared_intermediate_size|task_specific_params|tie_encoder_decoder|"
@@ -118,6 +118,8 @@ class Fields:
     def given(self, name: str, least: int = 1, default: int | None = None) -> int:
         """A whole number under its own name; absent, the class default or else `default`."""
         usual = self.default(name)
+        if usual is not None and self.get(name) is None and not self.absent(name):
+            raise ConfigError(f"field '{name}' is null; expected a whole number of {least} or more.")
         usual = default if usual is None else usual
         return self.count(
             name, name, default=_REQUIRED if usual is None else usual, why=CLASS_DEFAULT, least=least

@@ -60,6 +60,8 @@ def _model_type(fields: Fields) -> str:
     usual = wrapped(outer)
     if nested and usual is None:
         raise _not_covered(fields, outer)
+    if nested:
+        fields.ignore("window_size")  # of a projector of sound; a decoder has its own in its part
     if inner is None or (nested and wrapped(inner) is not None and reader_of(inner) is None):
         inner = usual  # such as a thinker that names itself and not its decoder
     if inner is None:
