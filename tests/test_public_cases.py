@@ -237,6 +237,11 @@ MAMBA = {"mamba_layers": 2, "d_inner": 64, "d_state": 16, "d_conv": 4, "dtype": 
      ("pool_blocks", {"layers": 4, "pool_gib": 1, "block": 16, **HEADS}, 8192, "GPU blocks"),
      ("blocks", {"tokens": 17, "block": 16}, 2, "blocks"), ("duplication", {"kv_heads": 4, "tp": 8,
      "dcp": 2}, 1, "x"),
+     ("bytes_per_token_one_layer", {"layers": 61, "kv_lora_rank": 512, "qk_rope_head_dim": 64,
+                                    "dtype": "fp8_ds_mla"}, 656, "bytes"),
+     ("kv_bytes_per_rank", {"layers": 61, "latent": 576, "tp": 8, "dcp": 8, "tokens": 801, "dtype": "bf16"},
+      61 * 576 * 2 * 101, "bytes"),
+     ("kv_bytes", {"layers": 4, "num_beams": 5, "tokens": 100, **HEADS}, 20 * 2 * 8 * 64 * 2 * 100, "bytes"),
      ("weight_bytes", {"params": 8.03e9, "dtype": "bf16"}, 16.06, "GB(1e9)")],
 )  # fmt: skip
 def test_kinds_by_hand(quantity, params, reported, unit):

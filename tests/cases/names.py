@@ -43,7 +43,7 @@ SLOTS = ("slots", "n_parallel", "n_seq_max")
 CONTEXT = ("n_ctx", "ctx", "ctx_size")
 UBATCH = ("n_ubatch", "ubatch")
 BATCH = ("batch", "batch_size", "seqs", "sequences", "num_seqs", "n_seqs", "users", "requests", "concurrent")
-FACTOR = ("factor", "decoders", "n_decoders")
+FACTOR = ("factor", "decoders", "n_decoders", "beams", "num_beams", "beam_width")
 
 DTYPE = ("dtype", "type", "kv_dtype", "cache_dtype", "kv_cache_dtype")
 TYPE_K = ("type_k", "dtype_k", "k_type", "k_dtype", "cache_type_k")

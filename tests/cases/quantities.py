@@ -15,7 +15,6 @@ from kvcourse.memory import (
     blocks_for,
     duplication,
     heads_per_rank,
-    parse_format,
     part_bytes,
     weight_bytes,
 )
@@ -54,8 +53,9 @@ def _shape(row: Params, model: object) -> shapes.Shape:
 
 def _kv_bytes(row: Params, model: object) -> list[Value]:
     shape, copies = _shape(row, model), shapes.batch(row)
-    found = []
-    for tokens, reading in shapes.lengths(row):
+    found, shared = [], row.count(*names.DCP) or 1  # devices that share the tokens
+    for told, reading in shapes.lengths(row):
+        tokens = blocks_for(told, shared)
         found.append(Value(Fraction(shape.model.bytes(tokens, copies, shape.storage)), "bytes", reading))
         alone = shape.without_states()
         if alone.layers and alone.layers != shape.model.layers:
@@ -201,7 +201,7 @@ def _weight_bytes(row: Params, model: object) -> list[Value]:
         raise Uncovered("no key 'params' with a whole number, or no 'dtype'")
     ranks = row.count(*names.TP) or 1
     try:
-        size = weight_bytes(int(number), parse_format(dtype).name)
+        size = weight_bytes(int(number), dtype)
     except ValueError as error:
         raise Uncovered(str(error)) from None
     return [Value(Fraction(size, ranks), "bytes")]
