@@ -20,12 +20,13 @@ def model_of(config):
         try:
             return auto.from_config(config).eval()
         except ValueError as error:
-            if "Unrecognized configuration class" not in str(error):
+            if not str(error).startswith(("Unrecognized configuration class", "Could not find")):
                 raise
     module = type(config).__module__.replace("configuration_", "modeling_")
     names = vars(__import__(module, fromlist=["*"]))
     stem = type(config).__name__.removesuffix("Config")
-    for name in (f"{stem}Model", f"{stem}ForCausalLM"):
+    thinker = stem.removesuffix("Text") + "ThinkerText"
+    for name in (f"{stem}Model", f"{stem}ForCausalLM", f"{thinker}Model"):
         if name in names:
             return names[name](config).eval()
     raise LookupError(f"no model class beside {type(config).__name__}")

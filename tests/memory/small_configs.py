@@ -153,6 +153,21 @@ FIELDS |= {
         "hidden_size": 64, "attn_layer_indices": [1, 4], "mamba_n_heads": 8, "mamba_d_state": 8,
         "mamba_n_groups": 2,
     },
+    "chameleon": GQA | {
+        "vocabulary_map": {"<image>": 5},
+        "vq_config": {"num_embeddings": 8, "embed_dim": 8, "latent_channels": 8, "base_channels": 32,
+                      "channel_multiplier": [1]},
+    },
+    "deepseek_ocr2_text": GQA | ROUTED | {
+        "n_shared_experts": 1, "mlp_layer_types": ["dense"] + ["sparse"] * 5,
+    },
+    "qwen2_5_omni_text": GQA | MROPE,
+    "qwen3_omni_moe_talker_text": GQA | FEW | MROPE | {"shared_expert_intermediate_size": 16},
+    "qwen3_omni_moe_text": SLIDING | FEW | MROPE,
+    "hunyuan_vl_text": WIDE | {
+        "rope_parameters": {"rope_type": "dynamic", "factor": 1.0, "alpha": 1000.0, "rope_theta": 1e4,
+                            "mrope_section": [2, 2, 2, 2]},
+    },
     "deepseek_v4": {name: value for name, value in LLAMA.items() if name != "intermediate_size"} | ROUTED | {
         "num_key_value_heads": 1, "head_dim": 16, "q_lora_rank": 20, "o_lora_rank": 8, "o_groups": 2,
         "index_head_dim": 8, "index_n_heads": 2, "index_topk": 2, "sliding_window": WINDOW,
@@ -223,7 +238,7 @@ FIELDS |= {
     },
     "zamba": GQA | {
         "hidden_size": 64, "attention_hidden_size": 128, "attention_head_dim": 32, "use_mamba_kernels": False,
-        "num_hidden_layers": 10,
+        "num_hidden_layers": 20,
     },
     "zaya": WIDE | {"layer_types": ["hybrid", "hybrid_sliding"] * 3, "sliding_window": WINDOW},
 }  # fmt: skip

@@ -32,11 +32,10 @@ NOT_BUILT = {
     **dict.fromkeys(("minimax", "recurrent_gemma", "rwkv", "xlstm", "mllama_text_model"),
                     "keeps its states elsewhere: tested below"),
     "gpt_neo": "masks its windows and keeps every token: tested below",
-    "zamba": "its class names tied weights that a small model does not have; zamba2 is built",
-    **dict.fromkeys(("chameleon", "deepseek_ocr2_text", "diffusion_gemma_text", "hunyuan_vl_text",
-                     "qwen2_5_omni_talker", "qwen2_5_omni_text", "qwen3_omni_moe_talker_text",
-                     "qwen3_omni_moe_text", "voxtral_realtime_text"),
-                    "takes more than tokens, or has no class for text alone; attends as Llama or Qwen"),
+    "diffusion_gemma_text": "has no class for text alone; attends as Gemma 4",
+    "qwen2_5_omni_talker": "reads another model's states, not tokens; attends as Qwen2",
+    "qwen3_omni_moe_talker_text": "reads another model's states, not tokens; attends as Qwen3",
+    "voxtral_realtime_text": "takes sound beside tokens; attends as Mistral",
 }  # fmt: skip
 
 
