@@ -86,6 +86,13 @@ FACTS = {
     "a4-paged": Facts(
         points=46, problems=10, cells=frozenset(f"q{n}" for n in range(1, 11)), right=3, wrong=7
     ),
+    "field-guide": Facts(
+        points=35,
+        problems=9,
+        cells=frozenset(["q9-risk", *(f"q{n}" for n in range(1, 10))]),
+        right=3,
+        wrong=7,
+    ),
 }
 each_assignment = pytest.mark.parametrize("name", FACTS)
 
