@@ -90,7 +90,7 @@ def test_every_count_in_the_registry_is_our_own_where_we_count():
             continue
         assert model.parameters in (None, ours), model.name
         counted += 1
-    assert counted > len(registry.models()) - 10
+    assert counted > 70
 
 
 LLAMA_2_7B = {
