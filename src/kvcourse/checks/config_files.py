@@ -157,12 +157,12 @@ def hybrid(windows: Sequence[int | None], layer_bytes: int) -> CacheModel:
 
 @cache
 def servable() -> dict[str, CacheModel]:
-    """Models of the registry whose layers are of the kinds above, by name."""
+    """Models of the registry that tell their longest context and have layers of the kinds above, by name."""
     found = {}
     for known in registry.models():
         model = from_config(known.config)
         deltas = "linear_num_value_heads" in known.config.get("text_config", known.config)
-        if all(_covered(layer, deltas) for layer in set(model.layers)):
+        if model.max_tokens and all(_covered(layer, deltas) for layer in set(model.layers)):
             found[known.name] = model
     return found
 
