@@ -1,22 +1,32 @@
-"""Grading the same submissions by stock `nbgrader autograde` and by `kvcourse grade`, in turns.
+"""Grading the same submissions by stock `nbgrader autograde`, by `otter run` and by `kvcourse grade`.
 
     python benchmarks/grading.py [--submissions 20] [--stock 10] [--pairs 3] [--assignment a1-decoding]
+                                 [--otter PYTHON --otter-submissions 4] [--no-wall]
 
-Submissions are the answers of the assignment's bank, in turn. Printed: CPU and wall seconds a submission,
-of stock and ours; the overhead, which is what is spent beyond the CPU seconds of the cells' code itself
-(run alone, in a forked process that records nothing); the run step with one worker and two. `kvcourse
-grade` also starts its processes and writes feedback in that time, which stock does in a command of its own.
+Submissions are the answers of the assignment's bank, in turn. Printed, a submission: CPU seconds of the code
+itself, the students' cells and the tests' cells apart (run in one forked IPython, which writes nothing); CPU
+and wall seconds of each grader; and of those the overhead, once beyond the students' own code and once beyond
+all the code. `kvcourse grade` sandboxes, starts its processes and writes feedback in that time; stock does
+the last in a command of its own. Then the run step and the whole with one worker and with two, in turns.
+
 Times are noisy on a shared machine: the load average stands beside them, and CPU seconds are steadier.
-`--stock N` lets stock grade only N of the submissions (it takes seconds for each).
+`--stock N` lets stock grade only N of the submissions, `--no-wall` leaves the pairs at one run.
+`--otter PYTHON` names a Python that has otter-grader and this course: each test cell, hidden part included,
+becomes one otter test of the cell's points, and `otter run` grades one submission a call, as it is made to.
+Only its time is compared: otter gives no part points for a last value, and its tests see other names.
 """
 
 import argparse
 import contextlib
+import importlib
+import io
 import itertools
+import json
 import os
 import resource
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -76,85 +86,138 @@ def make_course(folder: Path, assignment: str, source, handed_in: dict[str, byte
     return folder
 
 
-def own_seconds(source, handed_in: dict[str, bytes], assignment: str) -> float:
-    """CPU seconds a submission of the cells' code alone: forked, run in one process, nothing recorded."""
+def own_seconds(source, handed_in: dict[str, bytes]) -> tuple[float, float]:
+    """CPU seconds a submission of the code alone, the students' and the tests': forked, nothing recorded."""
     import torch
 
-    from kvcourse.grading.plan import make_plan
+    from kvcourse.grading.plan import imported_modules, make_plan
+    from kvcourse.grading.shell import Keeper, make_shell
     from kvcourse.grading.submission import cells_of, parse_notebook
 
     torch.set_num_threads(1)
-    plans = [make_plan(source, cells_of(parse_notebook(data))) for data in handed_in.values()]
+    for name in imported_modules(source):
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    shell = make_shell(Keeper())
+    shell.showtraceback = lambda *args, **more: None  # to format errors is the graders' work
+    shell.InteractiveTB.structured_traceback = lambda *args, **more: []
     spent = []
-    for plan in plans:
+    for data in handed_in.values():
+        plan = make_plan(source, cells_of(parse_notebook(data)))
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            began, names = time.process_time(), {"__name__": "__main__"}
+            sys.stdout = sys.stderr = io.StringIO()
+            used = {"test": 0.0, "student": 0.0, "setup": 0.0}
             for job in plan.jobs():
-                with contextlib.suppress(BaseException):
-                    exec(compile(job["source"], job["key"], "exec"), names)
-            os.write(write, repr(time.process_time() - began).encode())
+                began = time.process_time()
+                shell.run_cell(job["source"], store_history=True)
+                used[job["kind"]] += time.process_time() - began
+            os.write(write, f"{used['student']} {used['test'] + used['setup']}".encode())
             os._exit(0)
         os.waitpid(pid, 0)
-        spent.append(float(os.read(read, 100) or b"0"))
+        spent.append([float(part) for part in os.read(read, 100).split()])
         os.close(read), os.close(write)
-    return statistics.mean(spent)
+    return statistics.mean(s for s, _ in spent), statistics.mean(t for _, t in spent)
+
+
+def otter_seconds(python: str, work: Path, source, handed_in: dict[str, bytes]) -> tuple[float, float]:
+    """Wall and CPU seconds of `otter run` for each submission."""
+    tests = work / "tests"
+    tests.mkdir(parents=True)
+    for cell in source.cells:
+        meta = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and meta.get("grade") and not meta.get("solution"):
+            name = meta["grade_id"].replace("-", "_")
+            (tests / f"{name}.py").write_text(
+                f"from otter.test_files import test_case\nOK_FORMAT = False\nname = {name!r}\n"
+                f"points = {meta['points']}\nSOURCE = {cell.source!r}\n@test_case(hidden=False)\n"
+                f"def test_{name}(env):\n    exec(SOURCE, dict(env))\n"
+            )
+    otter = [python, "-m", "otter"]
+    quiet = {"cwd": work, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(
+        [*otter, "generate", "-t", "tests", "-o", "a.zip", "--no-environment"], check=True, **quiet
+    )
+    for student, data in handed_in.items():
+        notebook = json.loads(data)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code" and cell["metadata"].get("nbgrader", {}).get("grade"):
+                cell["source"] = ""  # otter brings the tests
+        (work / f"{student}.ipynb").write_text(json.dumps(notebook))
+
+    def all_of_them() -> None:
+        for student in handed_in:
+            out = ["-o", f"out-{student}"]
+            (work / f"out-{student}").mkdir()
+            subprocess.run([*otter, "run", f"{student}.ipynb", "-a", "a.zip", *out], check=True, **quiet)
+
+    wall, used, _ = timed(all_of_them)
+    scored = list(work.glob("out-*/results.json"))
+    if len(scored) != len(handed_in):
+        raise SystemExit(f"otter graded {len(scored)} of {len(handed_in)} submissions")
+    return wall / len(handed_in), used / len(handed_in)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description="Time stock nbgrader and kvcourse grade on the same work.")
+    parser = argparse.ArgumentParser(description="Time graders on the same work.")
     parser.add_argument("--submissions", type=int, default=20)
     parser.add_argument("--stock", type=int, default=10, help="how many of them stock grades too")
     parser.add_argument("--pairs", type=int, default=3, help="pairs of runs with one worker and two")
+    parser.add_argument("--no-wall", action="store_true", help="one run with one worker instead of the pairs")
+    parser.add_argument("--otter", metavar="PYTHON", help="a Python with otter-grader and this course")
+    parser.add_argument("--otter-submissions", type=int, default=4)
     parser.add_argument("--assignment", default="a1-decoding")
     args = parser.parse_args(argv)
     find_root(ROOT)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     level = best_level()
     source, handed_in = submissions(args.assignment, args.submissions)
-    few = dict(itertools.islice(handed_in.items(), args.stock))
+
+    def first(count: int) -> dict[str, bytes]:
+        return dict(itertools.islice(handed_in.items(), count))
+
     work = Path(tempfile.mkdtemp(prefix="kvcourse-benchmark-"))
     print(f"{args.assignment}: {args.submissions} submissions, {args.stock} of them by stock; level {level}")
     print(f"load average before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     try:
-        own = own_seconds(source, handed_in, args.assignment)
-        print(f"the students' and tests' own code: {own:.3f} CPU s a submission")
+        students, tests = own_seconds(source, handed_in)
+        print(f"the code itself: {students:.3f} CPU s of the students', {tests:.3f} of the tests'")
         print(f"{'':28} {'wall s':>8} {'CPU s':>8}   a submission")
-        stock_cpu = 0.0
-        if few:
-            folder = make_course(work / "stock", args.assignment, source, few)
+        peers: dict[str, float] = {}
+        if args.stock:
+            folder = make_course(work / "stock", args.assignment, source, first(args.stock))
             course = StockCourse(folder, ROOT, "benchmark")
             wall, used, _ = timed(lambda: course.autograde(args.assignment))
-            stock_cpu = used / len(few)
-            row("stock nbgrader autograde", wall / len(few), stock_cpu)
+            peers["nbgrader autograde"] = used / args.stock
+            row("nbgrader autograde", wall / args.stock, used / args.stock)
+        if args.otter:
+            wall, used = otter_seconds(args.otter, work / "otter", source, first(args.otter_submissions))
+            peers["otter run"] = used
+            row("otter run", wall, used)
         walls: dict[int, list[float]] = {1: [], 2: []}
         steps: dict[int, list[float]] = {1: [], 2: []}
-        best = None
-        for pair in range(args.pairs):
-            for workers in (1, 2):
-                folder = make_course(work / f"ours-{pair}-{workers}", args.assignment, source, handed_in)
-                settings = Settings(level, workers=workers, seed="benchmark")
-                opened = open_course(folder)
-                wall, used, summary = timed(
-                    lambda c=opened, s=settings: grade_assignment(c, args.assignment, s)
-                )
-                row(
-                    f"kvcourse grade, {workers} worker{'s' * (workers > 1)}",
-                    wall / len(handed_in),
-                    used / len(handed_in),
-                )
-                walls[workers].append(wall)
-                steps[workers].append(summary.run_seconds)
-                best = used / len(handed_in) if best is None else min(best, used / len(handed_in))
-                shutil.rmtree(folder)
-        if stock_cpu:
-            ratio = (stock_cpu - own) / max(best - own, 1e-9)
-            raw = stock_cpu / best
-            print(f"stock / ours: overhead beyond the code's own CPU {ratio:.1f}, raw CPU {raw:.1f}")
-        for name, table in (("run step", steps), ("whole", walls)):
+        spent = []
+        for pair, workers in itertools.product(range(args.pairs), (1, 2)):
+            if args.no_wall and (pair, workers) != (0, 1):
+                continue
+            folder = make_course(work / f"ours-{pair}-{workers}", args.assignment, source, handed_in)
+            settings = Settings(level, workers=workers, seed="benchmark")
+            opened = open_course(folder)
+            wall, used, summary = timed(lambda c=opened, s=settings: grade_assignment(c, args.assignment, s))
+            spent.append(used / len(handed_in))
+            row(f"kvcourse grade, {workers} worker{'s' * (workers > 1)}", wall / len(handed_in), spent[-1])
+            walls[workers].append(wall)
+            steps[workers].append(summary.run_seconds)
+            shutil.rmtree(folder)
+        ours = statistics.median(spent)
+        for name, theirs in peers.items():
+            beyond = ratio(theirs - students, ours - students)
+            all_code = ratio(theirs - students - tests, ours - students - tests)
+            print(f"{name} / kvcourse, CPU: raw {theirs / ours:.1f}")
+            print(f"  overhead beyond the students' code {beyond}, and beyond the tests' code too {all_code}")
+        for name, table in () if args.no_wall else (("run step", steps), ("whole", walls)):
             ratios = [one / two for one, two in zip(table[1], table[2], strict=True)]
             median = statistics.median(ratios)
             print(f"two workers, {name}: {median:.2f} times one (median of {len(ratios)} pairs)")
@@ -162,6 +225,11 @@ def main(argv: list[str] | None = None) -> int:
         shutil.rmtree(work, ignore_errors=True)
     print(f"load average after: {os.getloadavg()[0]:.1f}")
     return 0
+
+
+def ratio(theirs: float, ours: float) -> str:
+    """A ratio of overheads; ours may be too small to measure."""
+    return f"{theirs / ours:.1f}" if ours > 0.01 else f"{theirs:.2f} s against less than 0.01 s"
 
 
 def row(name: str, wall: float, used: float) -> None:
