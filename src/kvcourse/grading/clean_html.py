@@ -79,6 +79,7 @@ def _without_dropped(html: str) -> str:
     return "".join([*kept, html[at:]])
 
 
+@functools.lru_cache(maxsize=512)  # most texts of a page are the release's, the same for everybody
 def _markdown(text: str) -> str:
     try:
         return _clean(markdown2html_mistune(text))
@@ -86,7 +87,6 @@ def _markdown(text: str) -> str:
         return as_typed(text)
 
 
-@functools.lru_cache(maxsize=512)
 def markdown_once(text: str) -> str:
     """Sanitized HTML of the instructor's own texts, of any length."""
     return _markdown(text)

@@ -56,6 +56,8 @@ class Zygote:
         self.keeper = Keeper()
         self.shell = make_shell(self.keeper)
         kinds.register_course_types()
+        if "kvcourse.registry" in sys.modules:
+            sys.modules["kvcourse.registry"].models()  # read once here, not in each process again
         gc.collect()
         gc.freeze()
         threads = os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else ["1"]
