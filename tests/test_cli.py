@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +58,16 @@ def test_model_check_says_what_is_missing(tmp_path, monkeypatch, capsys):
     (tmp_path / model_file.NAME).write_bytes(b"GGUF")
     assert cli.main(["model", "--check"]) == 1
     assert "damaged" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_one_sentence():
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            [sys.executable, "-m", "kvcourse.cli", "size", "Llama-2-7B"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert (run.returncode, run.stderr) == (2, "kvcourse size: no space left where the answer goes.\n")

@@ -5,6 +5,7 @@ answer without loading torch.
 """
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -50,6 +51,12 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads has gone, as in `kvcourse size --list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"kvcourse {args.command}: no space left where the answer goes.", file=sys.stderr)
+        return 2
     except UserError as error:
         print(f"kvcourse {args.command}: {error}", file=sys.stderr)
         return 2

@@ -101,6 +101,8 @@ def test_plot(capsys, tmp_path, ending):
         ((*LLAMA, "--tp", "5"), "5 tensor-parallel devices"),
         ((*LLAMA, "--other", "lots"), "cannot read the size"),
         ((*LLAMA, "--weights", "int3"), "unknown cache dtype"),
+        ((*LLAMA, "--plot", "p" * 255 + ".png"), "File name too long"),
+        (("--model", "Llama-2-7B", "--gpu", "1GiB", "--plot", "p.png"), "nothing to draw"),
         ((*LLAMA, "--plot", "plan.txt"), "ends in .png"),
         ((*LLAMA, "--plot", "no/such/folder/plan.png"), "No such file"),
     ],

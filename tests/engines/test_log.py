@@ -1,6 +1,7 @@
 """Start-up logs restated from public ones: right ones agree, wrong ones do not, none is fatal."""
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
@@ -177,6 +178,46 @@ def test_a_printed_size_is_an_interval():
     size = Rounded.parse("8.11", "GiB")
     assert (size.low, size.high) == (Fraction("8.105") * 2**30, Fraction("8.115") * 2**30)
     assert size.meets(Fraction("8.115") * 2**30, 10**12) and not size.meets(0, Fraction("8.1") * 2**30)
+
+
+FOUL = ["9" * 5000, "9" * 400, "0", ",,,", ".", "1.2.3", "\u0668\u0663", "-1", "1e9", ""]
+
+
+@pytest.mark.parametrize("foul", FOUL, ids=lambda text: ascii(text)[:12])
+@pytest.mark.parametrize("text", [VLLM, VLLM_OLD, SGLANG, TENSORRT, TENSORRT_OLD, LLAMA_OLD, LLAMA, GEMMA])
+def test_no_figure_brings_the_command_down(capsys, tmp_path, text, foul):
+    """Each number of each log in turn is something that no server prints."""
+    text = text.format(
+        dtype="auto", tokens="83,488", times="2.55", v="8.23", total=367404, k="56.00", cells=2048
+    )
+    text += "block_size=16 KV cache size by the cp_world_size 1\n"
+    for found in re.finditer(r"[0-9][0-9,.]*", text):
+        path = tmp_path / "server.log"
+        path.write_text(text[: found.start()] + foul + text[found.end() :])
+        assert cli.main(["log", str(path), "--model", "Llama-2-7B"]) in (0, 1, 2)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("old", "new"), [("kv_cache_dtype=auto", "kv_cache_dtype=fp8_inc"),
+                                          ("tensor_parallel_size=1", "tensor_parallel_size=3")])  # fmt: skip
+def test_what_is_not_known_is_not_compared(capsys, tmp_path, old, new):
+    text = VLLM.format(dtype="auto", tokens="83,488", times="2.55").replace(old, new)
+    status, out, _ = run(capsys, tmp_path, text)
+    assert status == 0 and "not compared with a model" in out
+
+
+def test_a_log_names_a_published_model_and_no_folder(capsys, tmp_path, monkeypatch):
+    (tmp_path / "Qwen3-4B").mkdir()
+    (tmp_path / "Qwen3-4B" / "config.json").write_text('{"model_type": "gpt2"}')
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, tmp_path, VLLM.format(dtype="auto", tokens="83,488", times="2.55"))[0] == 0
+
+
+def test_a_name_of_many_endings(capsys, tmp_path):
+    text = VLLM.format(dtype="auto", tokens="83,488", times="2.55").replace(
+        "Qwen/Qwen3-4B", "x" + "-fp8" * 20_000
+    )
+    assert run(capsys, tmp_path, text)[0] == 0
 
 
 LINES = (VLLM + VLLM_OLD + SGLANG + TENSORRT + TENSORRT_OLD + LLAMA_OLD + LLAMA + GEMMA).splitlines()

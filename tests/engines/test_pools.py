@@ -77,7 +77,15 @@ def test_no_pool_is_larger_than_what_is_left(engine, total, weights, other, cont
     device = Device(total * GIB, weights * GIB, other * GIB)
     found = pool(engine, device, LLAMA, BF16, context, None)
     assert 0 <= found.bytes <= max(device.left, 0)
-    assert found.sequences * LLAMA.bytes(context, dtype=BF16) <= found.bytes
+    assert (
+        found.sequences * LLAMA.bytes(context, dtype=BF16)
+        <= found.bytes + engine.rounds_up * engine.block * 2**19
+    )
+    assert (
+        found.sequences
+        == int(found.concurrency)
+        == found.tokens // (-(-context // engine.block) * engine.block)
+    )
     assert found.tokens % engine.block == 0
     assert (found.tokens - engine.rounds_up * engine.block) * 2**19 <= found.bytes
 
@@ -100,7 +108,7 @@ def test_gpus_by_name_and_by_size():
     assert [gpu.memory for gpu in gpus()] == sorted(gpu.memory for gpu in gpus())
 
 
-@pytest.mark.parametrize("text", ["", "H9000", "80 G", "0 GiB", "-1 GiB"])
+@pytest.mark.parametrize("text", ["", "H9000", "80 G", "0 GiB", "-1 GiB", "80", "8_0"])
 def test_no_such_gpu(text):
     with pytest.raises(UserError):
         find_gpu(text)

@@ -10,11 +10,12 @@ import re
 import sys
 from pathlib import Path
 
-from kvcourse.commands.subject import Subject, count, find
+from kvcourse import registry
+from kvcourse.commands.subject import count, find
 from kvcourse.engines.log import compare, read_log
 from kvcourse.engines.log_lines import Reading
 from kvcourse.errors import UserError, shown
-from kvcourse.memory import parse_storage
+from kvcourse.memory import CacheModel, from_config, parse_storage
 
 MOST_BYTES = 64 * 2**20  # a start-up log is far smaller; a day's log may be far larger
 # Endings that name how the weights are stored, which says nothing about the cache.
@@ -33,20 +34,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     reading = read_log(_text(args.file))
-    subject = find(args.model) if args.model else _named(reading.model)
+    name, model = _model(args.model, reading.model)
     left_out = f"{shown(reading.model)} is not known here; give --model" if reading.model else "give --model"
-    name = None
-    if subject is not None:
-        name = subject.name
+    if model is not None:
         ranks = reading.ranks if args.tp is None else args.tp
-        model = subject.model if ranks == 1 else subject.model.shard(ranks)
-        storage = parse_storage(args.dtype or reading.cache_dtype or subject.model.dtype or "fp16")
-        left_out = compare(reading, name if ranks == 1 else f"{name}, 1/{ranks}", model, storage)
-    print(_as_json(reading, name, left_out) if args.json else _table(reading, left_out))
+        try:
+            model = model if ranks == 1 else model.shard(ranks)
+            storage = parse_storage(args.dtype or reading.cache_dtype or model.dtype or "fp16")
+            left_out = compare(reading, name if ranks == 1 else f"{name}, 1/{ranks}", model, storage)
+        except UserError as error:
+            if args.dtype or args.tp is not None:
+                raise
+            left_out = str(error).rstrip(".")
     if not reading.checks:
         raise UserError(
-            "nothing in this log could be compared; expected two figures that depend on each other."
+            "nothing in this log could be compared: expected two figures that depend on each other. "
+            f"Not compared with a model: {left_out}."
         )
+    print(_as_json(reading, name, left_out) if args.json else _table(reading, left_out))
     return 0 if all(check.agrees for check in reading.checks) else 1
 
 
@@ -64,17 +69,18 @@ def _text(name: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", data.decode("utf-8", errors="replace"))
 
 
-def _named(text: str | None) -> Subject | None:
-    """The published model that the log's name or path means, if it is one."""
-    while text:
-        text = text.replace(" ", "-").rstrip("/").rsplit("/", 1)[-1].removesuffix(".gguf")
+def _model(asked: str | None, logged: str | None) -> tuple[str | None, CacheModel | None]:
+    """The model asked for, else the published one that the log's name or path means, else neither."""
+    if asked is not None:
+        subject = find(asked)
+        return subject.name, subject.model
+    text = (logged or "").replace(" ", "-").rstrip("/").rsplit("/", 1)[-1].removesuffix(".gguf")
+    for _ in range(4):  # a name tells at most a few things about its weights
         with contextlib.suppress(UserError):
-            return find(text)
-        shorter = _WEIGHTS.sub("", text)
-        if shorter == text:
-            break
-        text = shorter
-    return None
+            known = registry.find(text)
+            return known.name, from_config(known.config)
+        text = _WEIGHTS.sub("", text)
+    return None, None
 
 
 def _table(reading: Reading, left_out: str | None) -> str:

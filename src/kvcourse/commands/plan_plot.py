@@ -1,5 +1,6 @@
 """`kvcourse plan --plot FILE`: how many sequences fit, against how long they are, one line an engine."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,12 +25,16 @@ def draw(plan: "Plan", path: Path) -> None:
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.add_subplot()
     lengths = sorted({max(plan.context * 2**k // 2**6, 1) for k in range(8)})
+    drawn = False
     for found in plan.pools:
         fitting = [
             pool(found.engine, plan.device, plan.model, plan.storage, n, plan.fraction).concurrency
             for n in lengths
         ]
+        drawn |= any(fitting)
         axes.plot(lengths, fitting, marker="o", label=found.engine.name)
+    if not drawn:
+        raise UserError("--plot: no sequence fits at any length, so there is nothing to draw.")
     axes.axvline(plan.context, color="gray", linewidth=1, linestyle=":")
     axes.set(xscale="log", yscale="log", xlabel="tokens a sequence", ylabel="sequences that fit")
     axes.set_title(f"{plan.subject.name} on {plan.gpu.name}, cache in {plan.storage.name}")
@@ -40,5 +45,6 @@ def draw(plan: "Plan", path: Path) -> None:
         figure.savefig(half, format=path.suffix[1:].lower())
         os.replace(half, path)
     except OSError as error:
-        half.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            half.unlink()
         raise UserError(f"--plot {shown(str(path))}: {error.strerror}.") from None

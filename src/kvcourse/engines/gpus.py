@@ -29,6 +29,8 @@ def find_gpu(text: str) -> Gpu:
             f"no GPU {shown(text)} here; expected one of {', '.join(gpu.name for gpu in gpus())}, or a size "
             'such as "80 GiB".'
         )
+    if text.strip().isdigit():
+        raise UnitError(f"a GPU of {shown(text)} what? Expected a unit, such as {text.strip()} GiB.")
     size = parse_size(text)
     if not size:
         raise UnitError(f"a GPU of {shown(text)} holds nothing; expected a size above 0.")

@@ -11,6 +11,9 @@ from fractions import Fraction
 from kvcourse.units import GIB, MIB
 
 UNITS = {"GiB": GIB, "MiB": MIB, "B": 1}
+# What stands in a log is untrusted: a figure is plain digits, and of no more of them than a real one has.
+COUNT = r"([0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,5})(?!,?[0-9])"
+SIZE = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(?![0-9.])"
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,13 @@ class Reading:
 
 
 def number(text: str) -> int:
-    """A whole number with or without separators."""
-    return int(text.replace(",", "").replace("_", ""))
+    """A whole number with or without separators, as COUNT finds it."""
+    return int(text.replace(",", ""))
+
+
+def positive(found: re.Match | None, otherwise: int) -> int:
+    """The first group as a number above 0; `otherwise` where nothing was found, or 0."""
+    return (number(found[1]) if found else 0) or otherwise
 
 
 def last(pattern: str, text: str) -> re.Match | None:

@@ -5,21 +5,18 @@ A model with windows has two such caches, one for each kind of layer. The shape 
 """
 
 import re
-from fractions import Fraction
 from typing import NamedTuple
 
-from kvcourse.engines.log_lines import Reading, Rounded, last
+from kvcourse.engines.log_lines import COUNT, SIZE, Reading, Rounded, last, number, positive
 from kvcourse.errors import UnitError
 from kvcourse.memory import parse_format
 from kvcourse.units import MIB
 
+_SIDES = rf"K \((\w+)\):\s*{SIZE} MiB, V \((\w+)\):\s*{SIZE} MiB"
 _CACHE = re.compile(
-    r"size\s*=\s*([\d.]+) MiB \(\s*(\d+) cells,\s*(\d+) layers,\s*\d+(?:/\s*(\d+))? seqs\), "
-    r"K \((\w+)\):\s*([\d.]+) MiB, V \((\w+)\):\s*([\d.]+) MiB"
+    rf"size\s*=\s*{SIZE} MiB \(\s*{COUNT} cells,\s*{COUNT} layers,\s*[0-9]+(?:/\s*{COUNT})? seqs\), {_SIDES}"
 )
-_SELF = re.compile(
-    r"KV self size\s*=\s*([\d.]+) MiB, K \((\w+)\):\s*([\d.]+) MiB, V \((\w+)\):\s*([\d.]+) MiB"
-)
+_SELF = rf"KV self size\s*=\s*{SIZE} MiB, {_SIDES}"
 
 
 class _Cache(NamedTuple):
@@ -37,17 +34,17 @@ class _Cache(NamedTuple):
 
 def read(text: str) -> Reading | None:
     """What the log says, or None where it is not llama.cpp's."""
-    rows = [_Cache(size, int(cells), int(layers), int(streams or 1), kt, k, vt, v)
+    rows = [_Cache(size, number(cells), number(layers), number(streams or "1"), kt, k, vt, v)
             for size, cells, layers, streams, kt, k, vt, v in _CACHE.findall(text)]  # fmt: skip
-    if not rows and (found := last(_SELF.pattern, text)) is not None:
-        cells = last(r"kv_size = (\d+)", text) or last(r"\bn_ctx\s*= (\d+)", text)
-        layers = last(r"\bn_layer\s*= (\d+)", text)
+    if not rows and (found := last(_SELF, text)) is not None:
+        cells = last(rf"kv_size = {COUNT}", text) or last(rf"\bn_ctx\s*= {COUNT}", text)
+        layers = last(rf"\bn_layer\s*= {COUNT}", text)
         size, *sides = found.groups()
-        rows = [_Cache(size, int(cells[1]) if cells else 0, int(layers[1]) if layers else 0, 1, *sides)]
+        rows = [_Cache(size, positive(cells, 0), positive(layers, 0), 1, *sides)]
     if not rows:
         return None
     reading = Reading("llama.cpp")
-    name = last(r"general\.name\s+(?:str\s+)?= (.+)", text) or last(r"print_meta: model.?name\s*= (.+)", text)
+    name = last(r"general\.name\s+(?:str\s+)?= (.{1,200})", text)
     reading.model = name and name[1].strip()
     # Caches of different lengths are a model with windows: a token then has no single price.
     reading.tokens = rows[0].cells * rows[0].streams if len(rows) == 1 else None
@@ -57,7 +54,7 @@ def read(text: str) -> Reading | None:
     reading.cache_dtype = first.key_format if same else f"{first.key_format}/{first.value_format}"
     for row in rows:
         _sides(reading, text, row)
-    buffers = re.findall(r"KV buffer size\s*=\s*([\d.]+) MiB", text)
+    buffers = re.findall(rf"KV buffer size\s*=\s*{SIZE} MiB", text)
     if buffers:
         reading.check(
             sum_of(buffers).meets(whole.low, whole.high),
@@ -83,16 +80,16 @@ def _sides(reading: Reading, text: str, row: _Cache) -> None:
     )
     sides = (("k", row.key_format, row.key_size), ("v", row.value_format, row.value_size))
     for side, name, printed in sides:
-        width = last(rf"n_embd_{side}_gqa\s*= (\d+)", text)
+        width = last(rf"n_embd_{side}_gqa\s*= {COUNT}", text)
         if not (width and row.cells and row.layers):
             continue
         try:
             stored = parse_format(name)
         except UnitError:  # a format of theirs that is not ours
             continue
-        exact = row.cells * row.layers * row.streams * stored.bytes(int(width[1]))
+        exact = row.cells * row.layers * row.streams * stored.bytes(number(width[1]))
         reading.check(
             Rounded.parse(printed, "MiB").meets(exact, exact),
             f"{row.cells * row.streams:,} cells x {row.layers} layers x {width[1]} numbers in {name} are "
-            f"{float(Fraction(exact, MIB)):.2f} MiB of {side.upper()}; printed {printed} MiB",
+            f"{exact / MIB:,.2f} MiB of {side.upper()}; printed {printed} MiB",
         )

@@ -7,52 +7,48 @@ The pool's size is "Available KV cache memory" cut into whole blocks; with sever
 import re
 from fractions import Fraction
 
-from kvcourse.engines.log_lines import Reading, Rounded, last, number
+from kvcourse.engines.log_lines import COUNT, SIZE, Reading, Rounded, last, number, positive
 
 BLOCK = 16  # vLLM's default
 
 
 def read(text: str) -> Reading | None:
     """What the log says, or None where it is not vLLM's."""
-    tokens = last(r"GPU KV cache size: ([\d,]+) tokens", text)
-    blocks = last(r"# \w+ blocks: (\d+)(?:, # CPU blocks: \d+)?", text)
-    memory = re.findall(r"Available KV cache memory: (\d+\.\d+) GiB", text)
+    tokens = last(rf"GPU KV cache size: {COUNT} tokens", text)
+    blocks = last(rf"# \w+ blocks: {COUNT}(?:, # CPU blocks: [0-9]+)?", text)
+    memory = re.findall(rf"Available KV cache memory: {SIZE} GiB", text)
     if tokens is None and blocks is None:
         return None
     reading = Reading("vLLM", slack_tokens=_block(text))
-    model = last(r"\bmodel='([^']+)'", text) or last(r"'model(?:_tag)?': '([^']+)'", text)
-    ranks = last(r"tensor_parallel_size['\"]?[=:] ?(\d+)", text)
+    model = last(r"\bmodel='([^']{1,300})'", text) or last(r"'model(?:_tag)?': '([^']{1,300})'", text)
     dtype = last(r"kv_cache_dtype['\"]?[=:] ?'?((?!auto)[A-Za-z0-9_.]+)", text) or last(
         r"\bdtype=torch\.(\w+)", text
     )
     reading.model = model and model[1]
-    reading.ranks = int(ranks[1]) if ranks else 1
+    reading.ranks = positive(last(rf"tensor_parallel_size['\"]?[=:] ?{COUNT}", text), 1)
     reading.cache_dtype = dtype and dtype[1]
-    reading.tokens = number(tokens[1]) if tokens else int(blocks[1]) * _block(text)
-    shared = last(
-        r"KV cache size by the cp_world_size (\d+)", text
-    )  # each token lies on one of so many ranks
-    reading.shares = int(shared[1]) if shared else 1
+    reading.tokens = number(tokens[1]) if tokens else number(blocks[1]) * _block(text)
+    # Each token lies on one of so many ranks.
+    reading.shares = positive(last(rf"KV cache size by the cp_world_size {COUNT}", text), 1)
     if memory:
         reading.pool = min((Rounded.parse(m, "GiB") for m in memory), key=lambda m: m.low)
         reading.pool_is_room = True
     if tokens and blocks:
-        made = int(blocks[1]) * _block(text)
+        made = number(blocks[1]) * _block(text)
         reading.check(
             made == reading.tokens,
-            f"{int(blocks[1]):,} blocks of {_block(text)} are {made:,} tokens; printed {reading.tokens:,}",
+            f"{number(blocks[1]):,} blocks of {_block(text)} are {made:,} tokens; printed {reading.tokens:,}",
         )
     _concurrency(reading, text)
     return reading
 
 
 def _block(text: str) -> int:
-    found = last(r"block_size['\"]?[=:] ?(\d+)", text)
-    return int(found[1]) if found else BLOCK
+    return positive(last(rf"block_size['\"]?[=:] ?{COUNT}", text), BLOCK)
 
 
 def _concurrency(reading: Reading, text: str) -> None:
-    found = last(r"Maximum concurrency for ([\d,]+) tokens per request: (\d+\.\d+)x", text)
+    found = last(rf"Maximum concurrency for {COUNT} tokens per request: {SIZE}x", text)
     if not found or not number(found[1]):
         return
     length, printed = number(found[1]), Fraction(found[2])

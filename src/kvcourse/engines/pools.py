@@ -117,6 +117,7 @@ def pool(
     one, block = model.bytes(padded, dtype=storage), model.bytes(engine.block, dtype=storage)
     if not one:
         raise UserError(f"a sequence of {context:,} tokens takes no memory in this model: no limit to plan.")
-    every_token_alike = one == padded // engine.block * block
-    tokens = engine.blocks(room, block) * engine.block if every_token_alike else room * context // one
-    return Pool(engine, room, room // one, room / one, tokens)
+    if one != padded // engine.block * block:  # windows, states: a token has no single price
+        return Pool(engine, room, room // one, room / one, room * context // one)
+    tokens = engine.blocks(room, block) * engine.block
+    return Pool(engine, room, tokens // padded, tokens / padded, tokens)
