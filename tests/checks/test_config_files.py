@@ -9,9 +9,16 @@ from kvcourse.checks import CheckFailed, check, hidden
 from kvcourse.checks.config_files import draw_file, hybrid, servable, source_of
 from kvcourse.memory import from_config
 
-KINDS = ["full", "renamed", "value", "listed", "windowed", "pattern", "off", "latent", "linear"]
+KINDS = ["grouped", "plain", "null", "multi_query", "nested", "renamed", "value", "listed", "windowed",
+         "pattern", "off", "latent", "linear", "states"]  # fmt: skip
 # What the planner calls files whose type it must know; the others name theirs or are of no published type.
-READ_AS = {"full": "llama", "windowed": "mistral", "latent": "deepseek_v3"}
+READ_AS = {
+    "grouped": "llama",
+    "plain": "llama",
+    "null": "llama",
+    "windowed": "mistral",
+    "latent": "deepseek_v3",
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -26,8 +33,6 @@ def test_measured_tensors_are_those_of_the_layers(kind):
 def test_the_planner_reads_the_same(kind):
     for seed in range(30):
         file = draw_file(random.Random(seed), kind)
-        if "text_config" in file.config or file.config.get("multi_query"):
-            continue  # of no type that has both
         read = from_config({"model_type": READ_AS[kind]} | file.config)
         assert read.layers == file.model.layers
 
@@ -42,7 +47,7 @@ def test_patterns_of_classes_are_those_of_the_classes():
 
 def test_kinds_differ_from_the_formula_of_full_layers():
     """A file of another kind whose cache came out as Llama's would test nothing."""
-    for kind in ("value", "listed", "windowed", "pattern", "latent", "linear"):
+    for kind in ("value", "listed", "windowed", "pattern", "latent", "linear", "states"):
         for seed in range(30):
             file, tokens = draw_file(random.Random(seed), kind), 50_000
             heads, dim = file.config["num_key_value_heads"], file.config.get("head_dim", 64)

@@ -28,6 +28,7 @@ from kvcourse.memory import (
 PATTERNS = {"gemma2": 2, "gemma3_text": 6, "gpt_oss": 2}
 _WORDS = {"num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "hidden_size": "n_embd",
           "num_key_value_heads": "num_kv_heads"}  # fmt: skip
+_FULL = {kind: kind for kind in ("grouped", "plain", "wide", "multi_query", "nested")} | {"null": "plain"}
 _SIZES = {2: np.float16, 4: np.float32}
 
 
@@ -59,20 +60,24 @@ class File:
 def draw_file(rng: random.Random, kind: str) -> File:
     """A file whose layers are of one kind, or of two.
 
-    "full": as Llama's; "renamed": in GPT-2's words; "value": values of another width than keys. Windows are
-    "listed" layer by layer, in every layer ("windowed"), left out by a "pattern" of the file or of its class,
-    or switched "off". "latent": MLA. "linear": some full layers, and a state in the others.
+    All layers full: the kinds of `draw_raw`; "null": its "plain" with nulls; "renamed": in GPT-2's words;
+    "value": values of another width than keys. Windows are "listed" layer by layer, in every layer
+    ("windowed"), left out by a "pattern" of the file or of its class, or switched "off". "latent": MLA.
+    "linear": some full layers, by an interval, and a state in the others; "states": the same as a list.
     """
-    plain = rng.choice(["grouped", "plain", "multi_query", "nested"])
-    raw, shape = draw_raw(rng, plain if kind == "full" else "wide")
+    raw, shape = draw_raw(rng, _FULL.get(kind, "wide"))
     raw = raw | {"max_position_embeddings": 1024 * rng.randint(8, 200)}
     if kind == "renamed":
         raw = {_WORDS.get(name, name): number for name, number in raw.items()}
-    if kind in ("full", "renamed"):
+    if kind == "null":
+        raw |= {"num_key_value_heads": None, "head_dim": None}
+    if kind in _FULL or kind == "renamed":
         return _file(raw, shape, [_attention(shape)] * shape.num_layers)
     if kind in ("listed", "windowed", "pattern", "off"):
         return _window(rng, raw, shape, kind)
-    return {"value": _value, "latent": _latent, "linear": _linear}[kind](rng, raw, shape)
+    if kind in ("linear", "states"):
+        return _linear(rng, raw, shape, listed=kind == "states")
+    return {"value": _value, "latent": _latent}[kind](rng, raw, shape)
 
 
 def _value(rng: random.Random, raw: dict, shape: ModelConfig) -> File:
@@ -107,7 +112,7 @@ def _latent(rng: random.Random, raw: dict, shape: ModelConfig) -> File:
     return _file(raw, shape, [kept] * shape.num_layers)
 
 
-def _linear(rng: random.Random, raw: dict, shape: ModelConfig) -> File:
+def _linear(rng: random.Random, raw: dict, shape: ModelConfig, listed: bool) -> File:
     every, layers = rng.randint(2, 5), max(shape.num_layers, 6)
     key, value = 16 * rng.randint(2, 8), 16 * rng.randint(2, 8) + 8
     keys, values, kernel = rng.randint(2, 16), rng.randint(17, 40), rng.randint(3, 5)
@@ -115,10 +120,11 @@ def _linear(rng: random.Random, raw: dict, shape: ModelConfig) -> File:
     raw |= {"linear_num_key_heads": keys, "linear_num_value_heads": values, "linear_key_head_dim": key}
     raw |= {"linear_value_head_dim": value, "linear_conv_kernel_dim": kernel}
     full = [number % every == 0 for number in range(1, layers + 1)]
-    if rng.random() < 0.5:
-        raw["full_attention_interval"] = every
-    else:
+    if listed:
+        full[0] = True  # as no interval would have it
         raw["layer_types"] = ["full_attention" if whole else "linear_attention" for whole in full]
+    else:
+        raw["full_attention_interval"] = every
     channels = 2 * keys * key + values * value
     layer = RecurrentState(values, key * value, channels, kernel - 1, "fp32")
     state = (layer, (Tensor(values * key * value, 0, 4), Tensor((kernel - 1) * channels, 0)))

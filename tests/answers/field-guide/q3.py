@@ -823,6 +823,98 @@ def my_model(config, tokens):
     return total
 
 
+# %% wrong: takes a null for a number
+# points: q3-widths=1 q3-windows=1 q3-patterns=1 q3-latents=1 q3-states=1 q3-choice=1 q3-mine=1
+# hint: TypeError
+def my_choice():
+    return {
+        "name": "Qwen3-8B",
+        "source": "https://huggingface.co/Qwen/Qwen3-8B",
+        "tokens": 16_384,
+        "bytes": 147_456 * 16_384,
+    }
+
+
+def my_model(config, tokens):
+    text = config.get("text_config") or config
+    text.get("head_dim", 1) + 0, text.get("num_key_value_heads", 1) + 0
+
+    def first(*names):
+        return next((text[name] for name in names if text.get(name) is not None), None)
+
+    layers, heads = first("num_hidden_layers", "n_layer"), first("num_attention_heads", "n_head")
+    if first("kv_lora_rank"):
+        return 2 * layers * (text["kv_lora_rank"] + text["qk_rope_head_dim"]) * tokens
+    kinds, window = first("layer_types"), first("sliding_window")
+    if kinds is None:
+        every, other = first("full_attention_interval"), "linear_attention"
+        if every is None and window and text.get("use_sliding_window") is not False:
+            usual = {"gemma2": 2, "gpt_oss": 2, "gemma3_text": 6}.get(text.get("model_type"), layers + 1)
+            every, other = first("sliding_window_pattern") or usual, "sliding_attention"
+        kinds = ["full_attention" if n % (every or 1) == 0 else other for n in range(1, layers + 1)]
+    kv = first("num_key_value_heads", "num_kv_heads") or (1 if text.get("multi_query") else heads)
+    key = first("head_dim") or first("hidden_size", "n_embd") // heads
+    each = 2 * kv * (key + (first("v_head_dim") or key))
+    total = 0
+    for kind in kinds:
+        if kind == "linear_attention":
+            keys, values = text["linear_num_key_heads"], text["linear_num_value_heads"]
+            wide, tall = text["linear_key_head_dim"], text["linear_value_head_dim"]
+            channels = 2 * keys * wide + values * tall
+            total += 4 * values * wide * tall + 2 * (text["linear_conv_kernel_dim"] - 1) * channels
+        elif kind == "sliding_attention":
+            total += each * min(tokens, window)
+        else:
+            total += each * tokens
+    return total
+
+
+# %% wrong: a list of linear layers read as full
+# points: q3-heads=1 q3-widths=1 q3-windows=1 q3-patterns=1 q3-latents=1 q3-choice=1 q3-mine=1
+# hint: other inputs than the ones shown
+def my_choice():
+    return {
+        "name": "Qwen3-8B",
+        "source": "https://huggingface.co/Qwen/Qwen3-8B",
+        "tokens": 16_384,
+        "bytes": 147_456 * 16_384,
+    }
+
+
+def my_model(config, tokens):
+    text = config.get("text_config") or config
+
+    def first(*names):
+        return next((text[name] for name in names if text.get(name) is not None), None)
+
+    layers, heads = first("num_hidden_layers", "n_layer"), first("num_attention_heads", "n_head")
+    if first("kv_lora_rank"):
+        return 2 * layers * (text["kv_lora_rank"] + text["qk_rope_head_dim"]) * tokens
+    kinds, window = first("layer_types"), first("sliding_window")
+    kinds = [kind.replace("linear", "full") for kind in kinds or []] or None
+    if kinds is None:
+        every, other = first("full_attention_interval"), "linear_attention"
+        if every is None and window and text.get("use_sliding_window") is not False:
+            usual = {"gemma2": 2, "gpt_oss": 2, "gemma3_text": 6}.get(text.get("model_type"), layers + 1)
+            every, other = first("sliding_window_pattern") or usual, "sliding_attention"
+        kinds = ["full_attention" if n % (every or 1) == 0 else other for n in range(1, layers + 1)]
+    kv = first("num_key_value_heads", "num_kv_heads") or (1 if text.get("multi_query") else heads)
+    key = first("head_dim") or first("hidden_size", "n_embd") // heads
+    each = 2 * kv * (key + (first("v_head_dim") or key))
+    total = 0
+    for kind in kinds:
+        if kind == "linear_attention":
+            keys, values = text["linear_num_key_heads"], text["linear_num_value_heads"]
+            wide, tall = text["linear_key_head_dim"], text["linear_value_head_dim"]
+            channels = 2 * keys * wide + values * tall
+            total += 4 * values * wide * tall + 2 * (text["linear_conv_kernel_dim"] - 1) * channels
+        elif kind == "sliding_attention":
+            total += each * min(tokens, window)
+        else:
+            total += each * tokens
+    return total
+
+
 # %% wrong: tidies the file it was given
 # points: q3-widths=1 q3-windows=1 q3-patterns=1 q3-latents=1 q3-states=1 q3-choice=1 q3-mine=1
 # hint: It has changed the dict that it was given

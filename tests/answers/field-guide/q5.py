@@ -144,6 +144,26 @@ def copies(kv_heads, gpus, context_gpus=1):
     return same // context_gpus
 
 
+# %% wrong: refuses only where GPUs are left without a head
+# points: q5-copies=1 q5-context=1
+# hint: with other inputs
+def kv_heads_per_gpu(kv_heads, gpus):
+    if kv_heads >= gpus:
+        return kv_heads // gpus
+    if gpus % kv_heads:
+        raise ValueError("uneven")
+    return 1
+
+
+def copies(kv_heads, gpus, context_gpus=1):
+    if kv_heads % gpus and gpus % kv_heads:
+        raise ValueError("neither divides the other")
+    same = max(gpus // kv_heads, 1)
+    if same % context_gpus:
+        raise ValueError("the tokens cannot be shared evenly")
+    return same // context_gpus
+
+
 # %% wrong: nothing is held twice
 # points: q5-heads=1
 # hint: What do the others hold?
