@@ -48,9 +48,9 @@ def whole_number(
     return number
 
 
-def whole_numbers(values: object, name: str) -> list[int]:
-    """`values` as a list of ints (arrays of ints will do), or a BlockError that names them."""
+def whole_numbers(values: object, name: str, error: type[UserError] = BlockError) -> list[int]:
+    """`values` as a list of ints (arrays of ints will do), or an error that names them."""
     try:
         return list(map(operator.index, values))
     except TypeError:
-        raise BlockError(f"{name} must be whole numbers; got {shown(values)}.") from None
+        raise error(f"{name} must be whole numbers; got {shown(values)}.") from None

@@ -67,9 +67,19 @@ def root_key(extras: object = ()) -> bytes:
 
 
 def block_key(parent: bytes, tokens: Sequence[int], images: Sequence[Image] = ()) -> bytes:
-    """The key of one full block. Positions of `images` are counted from its first token here."""
-    packed = struct.pack(f">Q{len(tokens)}q", len(tokens), *tokens)
-    return sha256(parent + packed + encode(images)).digest()
+    """The key of one full block. Positions of `images` are counted from its first token here.
+
+    BlockError for a parent that is no bytes, and for tokens that are no 64-bit whole numbers.
+    """
+    try:
+        packed = parent + struct.pack(f">Q{len(tokens)}q", len(tokens), *tokens)
+    except (struct.error, TypeError):
+        if not isinstance(parent, bytes):
+            raise BlockError(f"the parent of a block is a key in bytes; got {shown(parent)}.") from None
+        raise BlockError(
+            f"the tokens of a block must be 64-bit whole numbers; got {shown(tokens)}."
+        ) from None
+    return sha256(packed + encode(images)).digest()
 
 
 def block_keys(

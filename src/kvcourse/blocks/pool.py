@@ -6,9 +6,11 @@ from collections.abc import Container, Iterable
 from kvcourse.blocks.errors import BlockError, DoubleFree, OutOfBlocks, whole_number, whole_numbers
 from kvcourse.errors import shown
 
+MOST_BLOCKS = 2**24  # their bookkeeping takes about 1 GiB, and in blocks of 16 they hold 268 million tokens
+
 
 class BlockPool:
-    """`num_blocks` blocks with a reference count each; a block with no reference is free.
+    """`num_blocks` blocks, 2^24 at most, with a reference count each; a block with no reference is free.
 
     Free blocks that hold nothing of use are a stack, and go out before any other: first the one freed last.
     Behind them stand, in a queue, the free blocks whose content may be found again, so that the one unused
@@ -20,7 +22,7 @@ class BlockPool:
     """
 
     def __init__(self, num_blocks: int, null_block: int | None = None):
-        self.num_blocks = whole_number(num_blocks, "the number of blocks")
+        self.num_blocks = whole_number(num_blocks, "the number of blocks", 1, MOST_BLOCKS)
         if null_block is not None:
             null_block = whole_number(null_block, "the null block", 0, self.num_blocks - 1)
         self.null_block = null_block

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from kvcourse.errors import shown
-from kvcourse.reservation.errors import RequestTooLong
+from kvcourse.reservation.errors import RequestTooLong, ReservationError
 from kvcourse.reservation.policies import MaximumLength, Oracle, PowerOfTwo
 from kvcourse.reservation.pool import Pool, grown
 from kvcourse.reservation.split import Holding, Region
@@ -27,6 +27,11 @@ class ContiguousPool(Pool):
 
     def __init__(self, num_slots: int, policy: MaximumLength | PowerOfTwo | Oracle):
         super().__init__(num_slots)
+        if not isinstance(policy, MaximumLength | PowerOfTwo | Oracle):
+            raise ReservationError(
+                f"a policy is MaximumLength, PowerOfTwo or Oracle, with its longest sequence; "
+                f"got {shown(policy)}."
+            )
         self.policy = policy
         self.allocator = policy.allocator(self.num_slots)
 

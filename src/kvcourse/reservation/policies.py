@@ -13,6 +13,7 @@ from kvcourse.reservation.slabs import SlabAllocator
 
 def next_power_of_two(n: int) -> int:
     """The smallest power of two that is not below n; 0 for 0."""
+    n = whole_number(n, "the number to round up", 0, error=ReservationError)
     return 1 << (n - 1).bit_length() if n > 0 else 0
 
 

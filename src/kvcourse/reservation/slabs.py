@@ -1,16 +1,20 @@
 """Regions of one size, cut once and for all: the simplest contiguous allocator."""
 
 from kvcourse.blocks.errors import whole_number
+from kvcourse.blocks.pool import MOST_BLOCKS
 from kvcourse.reservation.errors import OutOfSlots, RequestTooLong, ReservationError, region_start
 from kvcourse.reservation.split import Region
 
 
 class SlabAllocator:
-    """`num_slots // slab_size` slabs. Any free slab fits any request; the rest of the pool is never used."""
+    """`num_slots // slab_size` slabs, 2^24 at most. Any free one fits any request; the rest is never used."""
 
     def __init__(self, num_slots: int, slab_size: int):
         self.num_slots = whole_number(num_slots, "the number of slots", error=ReservationError)
         self.slab_size = whole_number(slab_size, "the slab size", error=ReservationError)
+        whole_number(
+            self.num_slots // self.slab_size, "the number of slabs", 0, MOST_BLOCKS, error=ReservationError
+        )
         self._free = [number * self.slab_size for number in reversed(range(self.num_slots // self.slab_size))]
         self._held: set[int] = set()
 

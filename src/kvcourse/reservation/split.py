@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from typing import NamedTuple
 
+from kvcourse.blocks.errors import whole_number, whole_numbers
+from kvcourse.reservation.errors import ReservationError
+
 
 class Region(NamedTuple):
     """Slots start..start+size-1."""
@@ -69,10 +72,15 @@ class PoolSplit:
 
 def can_fit(extents: Iterable[int], size: int) -> bool:
     """Whether a contiguous region of `size` fits in one of the free extents (their sizes)."""
-    return size <= max(extents, default=0)
+    size = whole_number(size, "the size of a region", 0, error=ReservationError)
+    return size <= max(_sizes(extents), default=0)
 
 
 def external_fragmentation(extents: Iterable[int]) -> float:
     """1 - largest / all: the share of the free slots that the largest request in one piece cannot have."""
-    extents = list(extents)
+    extents = _sizes(extents)
     return 1 - max(extents) / sum(extents) if any(extents) else 0.0
+
+
+def _sizes(extents: Iterable[int]) -> list[int]:
+    return whole_numbers(extents, "the sizes of the free extents", error=ReservationError)

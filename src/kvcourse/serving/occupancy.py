@@ -70,7 +70,7 @@ def simulate(
 
     Without `steps` the run lasts until every request has finished. `sample_every` n steps a Sample is kept.
     Errors: RequestTooLong for a request the pool can never hold, SimulationError if no step is counted. A run
-    that does not end by itself leaves its pool as it was at that step.
+    that `steps` or an error ends leaves its requests in the pool, so the next one takes a fresh pool.
     """
     warm_up = whole_number(warm_up, "the number of steps to warm up", 0, error=SimulationError)
     end = math.inf
@@ -78,12 +78,11 @@ def simulate(
         end = warm_up + whole_number(steps, "the number of steps", error=SimulationError)
     if sample_every is not None:
         sample_every = whole_number(sample_every, "the steps between samples", error=SimulationError)
-    if pool.requests:
-        raise SimulationError(f"a simulation starts with an empty pool; this one holds {len(pool.requests)}.")
+    run = stretches(pool, requests, step_seconds)
 
     seen = Occupancy(pool.num_slots)
     sums = [0, 0, 0, 0]  # stored, used, asked, held: slots x steps
-    for stretch in stretches(pool, requests, step_seconds):
+    for stretch in run:
         if stretch.start > end:
             break
         if stretch.start > warm_up:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 
 from kvcourse.errors import UserError, shown
 from kvcourse.workloads import Request
@@ -30,9 +31,14 @@ class Queue:
     """
 
     def __init__(self, requests: Iterable[Request], step_seconds: float):
-        if not isinstance(step_seconds, int | float) or not 0 < step_seconds < math.inf:
+        if not _is_real(step_seconds) or not 0 < step_seconds < math.inf:
             raise SimulationError(f"a step must take more than 0 seconds; got {shown(step_seconds)}.")
-        self._requests = enumerate(requests)
+        try:
+            self._requests = enumerate(requests)
+        except TypeError:
+            raise SimulationError(
+                f"requests are some of (arrival in seconds, prompt, output); got {shown(requests)}."
+            ) from None
         self._step_seconds = step_seconds
         self._latest = 0.0
         self._put_back: list[Queued] = []  # the last of them is the head of the queue
@@ -59,15 +65,27 @@ class Queue:
         number, request = numbered
         try:
             arrival, prompt, output = request
-            in_order = self._latest <= arrival < math.inf
+            if not _is_real(arrival):
+                raise TypeError
         except (TypeError, ValueError):
             raise SimulationError(
                 f"a request is (arrival in seconds, prompt, output); request {number} is {shown(request)}."
             ) from None
-        if not in_order:
+        if not self._latest <= arrival < math.inf:
             raise SimulationError(
                 f"requests come in order of arrival, none before 0 s: request {number} comes at "
                 f"{shown(arrival)} s, after {self._latest:g} s."
             )
-        self._latest = arrival
-        return Queued(number, prompt, output, math.ceil(arrival / self._step_seconds))
+        try:
+            step = math.ceil(arrival / self._step_seconds)
+        except OverflowError:
+            raise SimulationError(
+                f"request {number} comes at {shown(arrival)} s, more steps of {shown(self._step_seconds)} s "
+                "than can be counted."
+            ) from None
+        self._latest = float(arrival)
+        return Queued(number, prompt, output, step)
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

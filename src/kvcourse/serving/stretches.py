@@ -20,10 +20,12 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from kvcourse.blocks import OutOfBlocks
+from kvcourse.errors import shown
 from kvcourse.reservation import ContiguousPool, Holding, OutOfSlots, PagedPool
-from kvcourse.serving.queue import Queue, Queued
+from kvcourse.serving.queue import Queue, Queued, SimulationError
 from kvcourse.workloads import Request
 
+OF_A_POOL = ("num_slots", "requests", "admit", "append", "finish", "holding")
 ENDS, NEEDS_A_BLOCK = 0, 1  # at equal steps what ends comes before what needs memory
 
 
@@ -57,8 +59,13 @@ def stretches(
     """What happens when `requests` meet an empty pool, until all are done.
 
     The pool knows a running request's tokens as of its latest event; the stretch counts them all. Errors:
-    RequestTooLong when the pool can never hold the next request, SimulationError for arrivals out of order.
+    RequestTooLong when the pool can never hold the next request, SimulationError for arrivals out of order
+    and for a pool that is not empty.
     """
+    if not all(hasattr(pool, name) for name in OF_A_POOL):
+        raise SimulationError(f"a simulation needs a ContiguousPool or a PagedPool; got {shown(pool)}.")
+    if pool.requests:
+        raise SimulationError(f"a simulation starts with an empty pool; this one holds {len(pool.requests)}.")
     return _Server(pool, Queue(requests, step_seconds)).stretches()
 
 

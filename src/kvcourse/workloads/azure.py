@@ -8,6 +8,7 @@ import csv
 import os
 from datetime import datetime
 from pathlib import Path
+from typing import TextIO
 
 from kvcourse.errors import UserError, shown
 from kvcourse.workloads.request import Request
@@ -33,10 +34,17 @@ def read_azure_trace(path: str | os.PathLike) -> list[Request]:
     TraceError for a file that is absent or no such trace, and for the first row that is malformed.
     """
     try:
-        with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+        with _opened(path) as file:
             return _requests(csv.reader(file), path)
     except OSError as problem:
         raise TraceError(f"cannot read the trace {path}: {problem.strerror}.") from None
+
+
+def _opened(path: str | os.PathLike) -> TextIO:
+    try:
+        return open(os.fspath(path), encoding="utf-8-sig", errors="replace", newline="")
+    except (TypeError, ValueError):  # no path: a number would be an open file's
+        raise TraceError(f"a trace is a file, given by its path; got {shown(path)}.") from None
 
 
 def _requests(rows, path: str | os.PathLike) -> list[Request]:

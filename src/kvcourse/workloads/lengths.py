@@ -15,20 +15,23 @@ from statistics import NormalDist
 from kvcourse.blocks.errors import whole_number
 from kvcourse.errors import UserError, shown
 
+LONGEST = 2**17  # the weights of a distribution that long take seconds
+
 
 class WorkloadError(UserError):
     """Lengths or a rate of arrivals that make no workload."""
 
 
 def is_number(value: object) -> bool:
-    return isinstance(value, int | float)
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
 class Lengths:
     """Log-normal lengths in tokens, rounded, and cut to 1..cut by moving what lies outside to the ends.
 
-    The means are those after the cut; sigma is the standard deviation of the length's logarithm.
+    The cut is 2^17 at most. The means are those after the cut; sigma is the standard
+    deviation of the length's logarithm.
     """
 
     prompt_mean: float
@@ -38,7 +41,7 @@ class Lengths:
     cut: int = 1024
 
     def __post_init__(self):
-        whole_number(self.cut, "the longest prompt or output", 2, error=WorkloadError)
+        whole_number(self.cut, "the longest prompt or output", 2, LONGEST, error=WorkloadError)
         for name in ("prompt", "output"):
             mean, sigma = getattr(self, f"{name}_mean"), getattr(self, f"{name}_sigma")
             if not is_number(mean) or not 1 < mean < self.cut:
@@ -60,6 +63,7 @@ ALPACA = Lengths(prompt_mean=19.31, prompt_sigma=0.7, output_mean=58.45, output_
 
 
 def _draw(mean: float, sigma: float, cut: int, count: int, generator: random.Random) -> list[int]:
+    count = whole_number(count, "the number of lengths", 0, error=WorkloadError)
     return generator.choices(range(1, cut + 1), cum_weights=_cumulative(mean, sigma, cut), k=count)
 
 

@@ -14,6 +14,8 @@ def synthetic(lengths: Lengths, count: int, seed: int, rate: float | None = None
     `rate` is in requests a second (Poisson arrivals). Without one all arrive at 0: a server that always has
     more to do than it can hold.
     """
+    if not isinstance(lengths, Lengths):
+        raise WorkloadError(f"the lengths must be Lengths, such as SHAREGPT; got {shown(lengths)}.")
     count = whole_number(count, "the number of requests", 0, error=WorkloadError)
     arrivals = [0.0] * count if rate is None else poisson_arrivals(rate, count, seed)
     generator = random.Random(f"lengths {seed}")
@@ -28,6 +30,7 @@ def poisson_arrivals(rate: float, count: int, seed: int) -> list[float]:
     """
     if not is_number(rate) or not 0 < rate < float("inf"):
         raise WorkloadError(f"a rate of arrivals must be above 0 requests a second; got {shown(rate)}.")
+    count = whole_number(count, "the number of arrivals", 0, error=WorkloadError)
     generator, now, times = random.Random(f"arrivals {seed}"), 0.0, []
     for _ in range(count):
         now += generator.expovariate(rate)
