@@ -86,8 +86,8 @@ def _value(rng: random.Random, raw: dict, shape: ModelConfig) -> File:
 
 
 def _window(rng: random.Random, raw: dict, shape: ModelConfig, kind: str) -> File:
-    window, layers, every = rng.randint(100, 3000), max(shape.num_layers, 7), rng.randint(2, 5)
-    raw, shape = raw | {"sliding_window": window, "num_hidden_layers": layers}, _longer(shape, layers)
+    window, every = rng.randint(100, 3000), rng.randint(2, 5)
+    raw = raw | {"sliding_window": window}
     if kind == "off":
         raw["use_sliding_window"] = False
     elif kind == "pattern" and rng.random() < 0.5:
@@ -95,6 +95,8 @@ def _window(rng: random.Random, raw: dict, shape: ModelConfig, kind: str) -> Fil
     elif kind == "pattern":
         raw["model_type"] = rng.choice(sorted(PATTERNS))
         every = PATTERNS[raw["model_type"]]
+    raw, shape = _longer(raw, shape, every)
+    layers = shape.num_layers
     full = [kind == "off" or (kind != "windowed" and n % every == 0) for n in range(1, layers + 1)]
     if kind == "listed":
         full[0] = True  # as no pattern would have it
@@ -113,13 +115,13 @@ def _latent(rng: random.Random, raw: dict, shape: ModelConfig) -> File:
 
 
 def _linear(rng: random.Random, raw: dict, shape: ModelConfig, listed: bool) -> File:
-    every, layers = rng.randint(2, 5), max(shape.num_layers, 6)
+    every = rng.randint(2, 5)
     key, value = 16 * rng.randint(2, 8), 16 * rng.randint(2, 8) + 8
     keys, values, kernel = rng.randint(2, 16), rng.randint(17, 40), rng.randint(3, 5)
-    raw, shape = raw | {"num_hidden_layers": layers}, _longer(shape, layers)
+    raw, shape = _longer(raw, shape, every)
     raw |= {"linear_num_key_heads": keys, "linear_num_value_heads": values, "linear_key_head_dim": key}
     raw |= {"linear_value_head_dim": value, "linear_conv_kernel_dim": kernel}
-    full = [number % every == 0 for number in range(1, layers + 1)]
+    full = [number % every == 0 for number in range(1, shape.num_layers + 1)]
     if listed:
         full[0] = True  # as no interval would have it
         raw["layer_types"] = ["full_attention" if whole else "linear_attention" for whole in full]
@@ -151,8 +153,11 @@ def _file(raw: dict, shape: ModelConfig, kept: Sequence[tuple[Layer, tuple[Tenso
     return File(raw, tuple(tensor for _, tensors in kept for tensor in tensors), model)
 
 
-def _longer(shape: ModelConfig, layers: int) -> ModelConfig:
-    return replace(shape, num_layers=layers)
+def _longer(raw: dict, shape: ModelConfig, every: int) -> tuple[dict, ModelConfig]:
+    """At least 7 layers, and no multiple of `every`: so it counts whether layers are numbered from 1."""
+    layers = max(shape.num_layers, 7)
+    layers += layers % every == 0
+    return raw | {"num_hidden_layers": layers}, replace(shape, num_layers=layers)
 
 
 def hybrid(windows: Sequence[int | None], layer_bytes: int) -> CacheModel:
