@@ -20,6 +20,7 @@ LOGICAL = "The blocks are numbered as in the text. Which block of the pool is th
 PER_BLOCK = "Each block has a softmax of its own, and their outputs are averaged."
 FULL_BLOCKS = "The tokens in the last, part-filled block are missing."
 SAME_LENGTH = "All rows are read to the length of the first."
+FIRST_TAIL = "The last block of each row is read as far as that of the first row."
 SWAPPED = "Keys and values have changed places."
 
 
@@ -116,6 +117,9 @@ def _attention_mistakes(case: PagedCase, size: int) -> dict[str, Any]:
         known[FULL_BLOCKS] = rows(length_of=lambda table, length: length // size * size)
     if len(case.lengths) > 1:
         known[SAME_LENGTH] = rows(length_of=lambda table, length: min(first, len(table) * size))
+        known[FIRST_TAIL] = rows(
+            length_of=lambda table, length: (len(table) - 1) * size + (first - 1) % size + 1
+        )
     right = case.want
     known = {hint: out for hint, out in known.items() if bool(out.isfinite().all())}  # nan is nobody's mark
     return {hint: out for hint, out in known.items() if not bool(((out - right).abs() <= 1e-4).all())}

@@ -4,6 +4,7 @@ What is counted in the pool stays with the test. Knows no formula: blocks are fi
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from kvcourse.checks.plain import describe, whole
 
@@ -60,6 +61,11 @@ def filled(tokens: int, block_size: int) -> list[int]:
 def places(table: Sequence[int], block_size: int) -> list[tuple[int, int]]:
     """(block, offset) of each position that the blocks of a table have room for."""
     return [(block, offset) for block in table for offset in range(block_size)]
+
+
+def pair(got: Any) -> Any:
+    """A named tuple of two as a list, for it is a tuple too; anything else as it came."""
+    return [got[0], got[1]] if hasattr(got, "_fields") and len(got) == 2 else got
 
 
 def locate_mistakes(table: Sequence[int], block_size: int, position: int) -> dict[str, tuple[int, int]]:

@@ -43,6 +43,24 @@ def slot_mapping(table, block_size, start, stop):
     return slots.flatten()[start:stop].tolist()
 
 
+# %% right: a named tuple, and a tuple of slots
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    block: int
+    offset: int
+
+
+def locate(table, block_size, position):
+    return Place(table[position // block_size], position % block_size)
+
+
+def slot_mapping(table, block_size, start, stop):
+    places = [locate(table, block_size, position) for position in range(start, stop)]
+    return tuple(place.block * block_size + place.offset for place in places)
+
+
 # %% wrong: takes the block of the sequence for one of the pool
 # points:
 # hint: That is the number of the block within the sequence. Which block of the pool is it?
@@ -232,6 +250,26 @@ def slot_mapping(table, block_size, start, stop):
     import kvcourse.checks.paging as paging
 
     return [b * block_size + o for b, o in paging.places(table, block_size)[start:stop]]
+
+
+# %% wrong: cheat, a tuple that is equal to all tuples
+# points:
+# hint: expected: number 2 at index 0
+class Place(tuple):
+    _fields = ("block", "offset")
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = tuple.__hash__
+
+
+def locate(table, block_size, position):
+    return Place((0, 0))
+
+
+def slot_mapping(table, block_size, start, stop):
+    return Place(0 for _ in range(start, stop))
 
 
 # %% wrong: cheat, numbers that are equal to all numbers

@@ -62,7 +62,7 @@ def paged_attention(q, k_pool, v_pool, tables, lengths):
 
 
 # %% wrong: no length mask
-# points: q9-shuffled=2 q9-groups=2 q9-batch=1
+# points: q9-shuffled=2 q9-groups=2
 # hint: Slots after the last token are read too. What may lie there?
 def paged_attention(q, k_pool, v_pool, tables, lengths):
     group = q.shape[1] // k_pool.shape[2]
@@ -76,7 +76,7 @@ def paged_attention(q, k_pool, v_pool, tables, lengths):
 
 
 # %% wrong: the blocks in the order of their ids
-# points: q9-shuffled=2 q9-groups=2 q9-batch=1
+# points: q9-shuffled=2 q9-groups=2
 # hint: The blocks are read in the order of their ids, so the wrong one is taken for the last
 def paged_attention(q, k_pool, v_pool, tables, lengths):
     group = q.shape[1] // k_pool.shape[2]
@@ -157,7 +157,7 @@ def paged_attention(q, k_pool, v_pool, tables, lengths):
 
 
 # %% wrong: repeat for grouped heads
-# points: q9-shuffled=2 q9-tail=2 q9-batch=1
+# points: q9-shuffled=2 q9-tail=2
 # hint: The query heads are matched to KV heads in the wrong order
 def paged_attention(q, k_pool, v_pool, tables, lengths):
     group = q.shape[1] // k_pool.shape[2]
@@ -171,7 +171,7 @@ def paged_attention(q, k_pool, v_pool, tables, lengths):
 
 
 # %% wrong: groups are not handled
-# points: q9-shuffled=2 q9-tail=2 q9-batch=1
+# points: q9-shuffled=2 q9-tail=2
 # hint: RuntimeError
 def paged_attention(q, k_pool, v_pool, tables, lengths):
     group = q.shape[1] // k_pool.shape[2]
@@ -185,7 +185,7 @@ def paged_attention(q, k_pool, v_pool, tables, lengths):
 
 
 # %% wrong: masks the scores, and multiplies nan by 0
-# points: q9-shuffled=2 q9-groups=2 q9-batch=1
+# points: q9-shuffled=2 q9-groups=2
 # hint: nan came out. What does a probability of 0 make of a value that is nan?
 def paged_attention(q, k_pool, v_pool, tables, lengths):
     group = q.shape[1] // k_pool.shape[2]
@@ -200,7 +200,7 @@ def paged_attention(q, k_pool, v_pool, tables, lengths):
 
 
 # %% wrong: masks by multiplying the scores with 0
-# points: q9-shuffled=2 q9-groups=2 q9-batch=1
+# points: q9-shuffled=2 q9-groups=2
 # hint: all other slots hold 5
 def paged_attention(q, k_pool, v_pool, tables, lengths):
     group = q.shape[1] // k_pool.shape[2]
@@ -215,7 +215,7 @@ def paged_attention(q, k_pool, v_pool, tables, lengths):
 
 
 # %% wrong: drops the part-filled block
-# points: q9-shuffled=2 q9-groups=2 q9-batch=1
+# points: q9-shuffled=2 q9-groups=2
 # hint: all other slots hold
 def paged_attention(q, k_pool, v_pool, tables, lengths):
     group = q.shape[1] // k_pool.shape[2]
@@ -285,6 +285,60 @@ def paged_attention(q, k_pool, v_pool, tables, lengths):
         values = v_pool[table].flatten(0, 1)[:length].repeat_interleave(group, dim=1)
         scores = (keys * query).sum(dim=-1) / q.shape[-1] ** 0.5
         rows.append((scores.softmax(dim=0)[:, :, None] * values).sum(dim=0))
+    return torch.stack(rows)
+
+
+# %% wrong: the tail of the first row for all rows
+# points: q9-shuffled=2 q9-tail=2 q9-groups=2
+# hint: The last block of each row is read as far as that of the first row
+def paged_attention(q, k_pool, v_pool, tables, lengths):
+    size, kv_heads = k_pool.shape[1:3]
+    tail = (lengths[0] - 1) % size + 1
+    rows = []
+    for query, table in zip(q, tables):
+        length = (len(table) - 1) * size + tail
+        k, v = (
+            pool[table].flatten(0, 1)[:length].repeat_interleave(q.shape[1] // kv_heads, 1).transpose(0, 1)
+            for pool in (k_pool, v_pool)
+        )
+        rows.append(torch.nn.functional.scaled_dot_product_attention(query[:, None], k, v)[:, 0])
+    return torch.stack(rows)
+
+
+# %% wrong: clears the tails, and pads short rows with block 0, whose nan times 0 is nan
+# points: q9-shuffled=2 q9-tail=2 q9-groups=2
+# hint: lengths [5, 11, 3]
+def paged_attention(q, k_pool, v_pool, tables, lengths):
+    k_pool, v_pool = k_pool.clone(), v_pool.clone()
+    size, kv_heads = k_pool.shape[1:3]
+    group = q.shape[1] // kv_heads
+    for table, length in zip(tables, lengths):
+        k_pool[table[-1], (length - 1) % size + 1 :] = 0
+        v_pool[table[-1], (length - 1) % size + 1 :] = 0
+    most = max(map(len, tables))
+    padded = torch.tensor([[*table, *[0] * (most - len(table))] for table in tables])
+    k = k_pool[padded].flatten(1, 2).repeat_interleave(group, 2)
+    v = v_pool[padded].flatten(1, 2).repeat_interleave(group, 2)
+    scores = torch.einsum("nhd,nthd->nth", q, k) / q.shape[-1] ** 0.5
+    outside = torch.arange(most * size)[None] >= torch.tensor(lengths)[:, None]
+    weights = scores.masked_fill(outside[:, :, None], -torch.inf).softmax(1)
+    return torch.einsum("nth,nthd->nhd", weights, v)
+
+
+# %% wrong: groups of neighbors only where the blocks are full
+# points: q9-shuffled=2 q9-tail=2 q9-groups=2
+# hint: lengths [5, 11, 3]
+def paged_attention(q, k_pool, v_pool, tables, lengths):
+    group = q.shape[1] // k_pool.shape[2]
+    rows = []
+    for query, table, length in zip(q, tables, lengths):
+        k, v = (pool[table].flatten(0, 1)[:length] for pool in (k_pool, v_pool))
+        if length % k_pool.shape[1]:
+            k, v = k.repeat(1, group, 1), v.repeat(1, group, 1)
+        else:
+            k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
+        scores = (k * query).sum(-1) / q.shape[-1] ** 0.5
+        rows.append((scores.softmax(0)[:, :, None] * v).sum(0))
     return torch.stack(rows)
 
 
