@@ -11,8 +11,11 @@ from kvcourse.memory import (
     CacheModel,
     CompressedAttention,
     Format,
+    IndexKeys,
+    Layer,
     RecurrentState,
     Storage,
+    Together,
     from_config,
     parse_format,
     parse_storage,
@@ -29,13 +32,17 @@ class Shape:
 
     def without_states(self) -> CacheModel:
         """The keys and values alone, which is what some call the cache of a hybrid model."""
-        kept = [layer for layer in self.model.layers if not isinstance(layer, RecurrentState)]
-        return CacheModel(
-            tuple(
-                replace(layer, holds_back=False) if isinstance(layer, CompressedAttention) else layer
-                for layer in kept
-            )
-        )
+        return CacheModel(tuple(kept for layer in self.model.layers if (kept := _growing(layer)) is not None))
+
+
+def _growing(layer: Layer) -> Layer | None:
+    if isinstance(layer, Together):
+        return Together(tuple(kept for part in layer.kept if (kept := _growing(part)) is not None))
+    if isinstance(layer, CompressedAttention):
+        return replace(layer, holds_back=False)
+    if isinstance(layer, IndexKeys):
+        return replace(layer, waiting=0)
+    return None if isinstance(layer, RecurrentState) else layer
 
 
 def shape(params: Params) -> Shape:

@@ -12,14 +12,18 @@ from kvcourse.memory import (
     ChunkedAttention,
     CompressedAttention,
     CrossAttention,
+    Fact,
     Format,
     FullAttention,
+    IndexKeys,
     LatentAttention,
     RecurrentState,
     SharedCache,
     SlidingAttention,
+    Together,
     blocks_for,
     duplication,
+    expanded,
     from_config,
     heads_per_rank,
     parse_format,
@@ -206,6 +210,46 @@ def test_tokens_that_fill_no_entry_wait_as_two_vectors():
         ]
         last = 4 * (3 + 5) * (2 + 4) * (tokens >= 4)
         assert more == [waiting * 2 * 3 * 2, waiting * 4 * (3 + 5) * 2 + last]
+
+
+def test_an_indexers_pool_makes_one_key_of_its_tokens():
+    """GLM-5-Next: of four tokens one key; until then each waits as a key and what weighs it."""
+    model = CacheModel((IndexKeys(128, 4, 2 * 128),))
+    assert [model.elements(n) for n in (0, 1, 3, 4, 5)] == [0, 256, 768, 128, 384]
+    assert CacheModel((IndexKeys(128),)).elements(5) == 5 * 128
+    with pytest.raises(ConfigError, match="pool"):
+        IndexKeys(128, 0)
+
+
+SOURCED = {
+    "model_type": "deepseek_v41_text", "num_hidden_layers": 40, "head_dim": 512, "sliding_window": 128,
+    "index_head_dim": 128, "index_n_heads": 32, "index_topk": 512, "o_lora_rank": 1024, "q_lora_rank": 1280,
+    "num_key_value_heads": 1, "compress_ratios": [0, 0, *[2] * 18, *[1] * 20, 0, 0, 0],
+    "kv_source_layer_ids": [2, 8, 14, 20], "index_source_layer_ids": [2, 8, 14, 20, 24, 28, 32, 36],
+    "engram_compressed_vocab_size": 99_000, "compress_rope_theta": 160_000,
+}  # fmt: skip
+
+
+def test_deepseek_v41_flash_takes_890_bytes_a_token():
+    """Its model card, of FP4: vectors with a scale for 16 numbers, an indexer's keys with one for 32."""
+    model = from_config({"model_type": "deepseek_v41", "dtype": "bfloat16", "text_config": SOURCED})
+    formats = {"key": Format("nvfp4", 4, 16, 8), "index": Format("mxfp4", 4, 32, 8)}
+    small, large = (
+        sum(p.rows * formats[p.role].bytes(p.width) for layer in model.layers for p in layer.parts(tokens))
+        for tokens in (128, 130)
+    )
+    assert large - small == 2 * 890
+    assert model.elements(1) == 40 * 512 + 640 + 3 * 2 * 512  # at a ratio of 2, the first token waits
+    assert model.elements(128) == 40 * 128 * 512 + (3 * 64 + 128) * 640
+
+
+def test_latents_expand_beside_the_keys_of_an_indexer():
+    """GLM-5-Next keeps the two side by side in a layer."""
+    indexed = Together((LatentAttention(512), IndexKeys(128, 4, 256)))
+    widths = {"num_heads": 64, "qk_nope_head_dim": 256, "v_head_dim": 256}
+    facts = tuple(Fact(name, width, "") for name, width in widths.items())
+    kept = expanded(CacheModel((indexed, RecurrentState(1, 1)), facts=facts)).layers
+    assert kept == (Together((FullAttention(64, 256, 256), IndexKeys(128, 4, 256))), RecurrentState(1, 1))
 
 
 def test_a_state_is_as_large_after_a_million_tokens():

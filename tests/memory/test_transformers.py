@@ -31,6 +31,7 @@ NOT_BUILT = {
                     "ships a class of its own"),
     **dict.fromkeys(("minimax", "recurrent_gemma", "rwkv", "xlstm", "mllama_text_model"),
                     "keeps its states elsewhere: tested below"),
+    "deepseek_v41_text": "not in Transformers 5.24",
     "gpt_neo": "masks its windows and keeps every token: tested below",
     "diffusion_gemma_text": "has no class for text alone; attends as Gemma 4",
     "qwen2_5_omni_talker": "reads another model's states, not tokens; attends as Qwen2",

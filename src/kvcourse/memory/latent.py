@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from kvcourse.errors import ConfigError
 from kvcourse.memory.checked import whole
-from kvcourse.memory.layers import FullAttention, Part
+from kvcourse.memory.layers import FullAttention, Layer, Part, Together
 from kvcourse.memory.model import CacheModel
 
 
@@ -57,16 +57,17 @@ def expanded(model: CacheModel) -> CacheModel:
     """
     facts = {fact.name: fact.value for fact in model.facts}
     heads, nope, value = (facts.get(name) for name in ("num_heads", "qk_nope_head_dim", "v_head_dim"))
-    if not any(isinstance(layer, LatentAttention) for layer in model.layers):
+
+    def each(layer: Layer) -> Layer:
+        if isinstance(layer, Together):
+            return Together(tuple(map(each, layer.kept)))
+        if isinstance(layer, LatentAttention):
+            return FullAttention(heads, nope + layer.rope_dim, value)
+        return layer
+
+    kept = [part for layer in model.layers for part in getattr(layer, "kept", (layer,))]
+    if not any(isinstance(layer, LatentAttention) for layer in kept):
         raise ConfigError("no layer keeps latents; expected latent attention (MLA).")
     if not (heads and nope and value):
         raise ConfigError("the configuration does not tell qk_nope_head_dim and v_head_dim of its latents.")
-    return replace(
-        model,
-        layers=tuple(
-            FullAttention(heads, nope + layer.rope_dim, value)
-            if isinstance(layer, LatentAttention)
-            else layer
-            for layer in model.layers
-        ),
-    )
+    return replace(model, layers=tuple(map(each, model.layers)))

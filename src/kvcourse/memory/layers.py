@@ -136,22 +136,29 @@ class ChunkedAttention:
 class IndexKeys:
     """One key a token for all heads of an indexer, which chooses what attention reads (MiniMax-M3, Qwen4).
 
-    Every tensor-parallel device holds all of them.
+    With a `pool`, one key for every whole `pool` tokens; each of the others keeps `waiting` numbers, from
+    which the next key is made. Every tensor-parallel device holds all of them.
     """
 
     width: int
+    pool: int = 1
+    waiting: int = 0
 
     def __post_init__(self) -> None:
         whole("width", self.width, least=1)
+        whole("pool", self.pool, least=1)
+        whole("waiting", self.waiting)
 
     def parts(self, tokens: int) -> tuple[Part, ...]:
-        return (Part("index", tokens, 1, self.width),)
+        keys = Part("index", tokens // self.pool, 1, self.width)
+        waiting = Part("state", tokens % self.pool, 1, self.waiting)
+        return (keys, waiting) if waiting.elements else (keys,)
 
     def shard(self, ranks: int) -> "IndexKeys":
         return self
 
     def describe(self) -> str:
-        return f"an indexer key of {self.width}"
+        return f"an indexer key of {self.width}" + (f" for every {self.pool} tokens" if self.pool > 1 else "")
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,9 @@ FAMILIES: dict[str, Callable[[Fields], tuple[Layer, ...]]] = {
 }
 
 # Files whose decoder is a nested part and that Transformers does not know, or knows under another name.
-_MORE_WRAPPERS = {"deepseek_vl_v2": "deepseek_v2", "kimi_k3": "kimi_linear", "kimi_vl": "deepseek_v3",
-                  "internvl_chat": "llama", "mimo_vl": "qwen2", "minicpmv": "qwen2"}  # fmt: skip
+_MORE_WRAPPERS = {"deepseek_v41": "deepseek_v41_text", "deepseek_vl_v2": "deepseek_v2",
+                  "kimi_k3": "kimi_linear", "kimi_vl": "deepseek_v3", "internvl_chat": "llama",
+                  "mimo_vl": "qwen2", "minicpmv": "qwen2"}  # fmt: skip
 
 
 def wrapped(model_type: object) -> str | None:

@@ -11,9 +11,11 @@ from kvcourse.memory.layers import (
     ChunkedAttention,
     CrossAttention,
     FullAttention,
+    IndexKeys,
     Layer,
     SharedCache,
     SlidingAttention,
+    Together,
 )
 
 
@@ -134,6 +136,34 @@ class DeepSeekV4:
         return ratios[:layers]  # what follows belongs to multi-token prediction
 
 
+def deepseek_v41(fields: Fields) -> tuple[Layer, ...]:
+    """Every layer keeps a window; only `kv_source_layer_ids` compress a past, which later layers read.
+
+    `compress_ratios` says of the others what they read. The indexers of all layers read the keys of the
+    sources, which are made from the compressed vectors: entries do not overlap and only they wait (ROCm/ATOM
+    006fa47a, v41_pool_geometry.py). What waits has the cache's format here, fp32 on servers; the few token
+    ids that Engram hashes are left out.
+    """
+    layers = fields.count("num_layers", "num_hidden_layers")
+    fields.ignore(*_ABOUT_PROJECTIONS, "engram_compressed_vocab_size")
+    window, width = fields.given("sliding_window"), fields.given("head_dim")
+    index, ratios = fields.given("index_head_dim"), DeepSeekV4().ratios(fields, layers)
+    sources = fields.indices("kv_source_layer_ids", layers)
+    fields.indices("index_source_layer_ids", layers)
+    reading = [layer for layer, ratio in enumerate(ratios) if ratio]
+    if sources is None or not sources <= set(reading) or (reading and reading[0] not in sources):
+        raise ConfigError(
+            f"field 'kv_source_layer_ids' is {shown(fields.get('kv_source_layer_ids'))}; expected layers "
+            "that have a ratio in compress_ratios, the first of these among them."
+        )
+    return tuple(
+        Together((CompressedAttention(window, ratio, width), IndexKeys(index, ratio)))
+        if layer in sources
+        else CompressedAttention(window, 0, width)
+        for layer, ratio in enumerate(ratios)
+    )
+
+
 @dataclass(frozen=True)
 class CrossLayers:
     """Llama 3.2 Vision: the layers that `cross_attention_layers` names read an image, and only that."""
@@ -170,6 +200,7 @@ class CrossLayers:
 
 FAMILIES = {
     "deepseek_v4": DeepSeekV4(),
+    "deepseek_v41_text": deepseek_v41,
     "diffusion_gemma_text": Gemma(Attention(), 6, global_head_dim=512),
     "gemma3n_text": Gemma(Attention(), 5),
     "gemma4_text": Gemma(Attention(), 6, global_head_dim=512),

@@ -11,7 +11,6 @@ from kvcourse.memory.families import kinds, states
 from kvcourse.memory.families.attention import Attention
 from kvcourse.memory.families.latent import EXPANDED, latent, own_indexers
 from kvcourse.memory.fields import Fields
-from kvcourse.memory.latent import LatentAttention
 from kvcourse.memory.layers import IndexKeys, Layer, SlidingAttention, Together
 from kvcourse.memory.recurrent import RecurrentState
 
@@ -93,12 +92,13 @@ def griffin_heads(fields: Fields) -> Layer:
 def kimi_like_indexed(fields: Fields) -> tuple[Layer, ...]:
     """GLM-5-Next: Kimi's delta attention, and every fourth layer a latent with an indexer, some shared.
 
-    The indexer pools its keys when it reads them, so it keeps for each token a key, what weighs it, and a
-    number more.
+    `index_kpool` tokens make one key of the indexer; those that do not fill a pool wait as a key and what
+    weighs it. (Transformers pools anew at every step and keeps all that for every token, and a number more.)
     """
     named = kinds.named_or(lambda i, n: "linear_attention" if i % 4 != 3 else "indexed_attention")(fields)
     state, plain = states.kimi_delta(fields), mla(fields)
-    indexed = LatentAttention(plain.rank, plain.rope_dim, 2 * fields.given("index_head_dim") + 1)
+    width = fields.given("index_head_dim")
+    indexed = Together((plain, IndexKeys(width, fields.given("index_kpool"), 2 * width)))
     own = own_indexers(fields, len(named))
     for kind in named:
         if kind not in ("linear_attention", "full_attention", "indexed_attention"):
