@@ -18,7 +18,7 @@ from kvcourse.reservation import (
     external_fragmentation,
     next_power_of_two,
 )  # fmt: skip
-from kvcourse.serving import SimulationError, paper_pools, simulate
+from kvcourse.serving import SimulationError, over_seeds, paper_pools, simulate
 from kvcourse.serving.stretches import stretches
 from kvcourse.workloads import (
     SHAREGPT,
@@ -65,6 +65,9 @@ JUNK = [
     (lambda: poisson_arrivals(True, 1, 1), WorkloadError, "rate of arrivals"),
     (lambda: SHAREGPT.prompts(1.5, random.Random(0)), WorkloadError, "number of lengths"),
     (lambda: SHAREGPT.outputs(-1, random.Random(0)), WorkloadError, "number of lengths"),
+    (lambda: synthetic(SHAREGPT, HUGE, 1), WorkloadError, "from 0 to 16777216"),
+    (lambda: poisson_arrivals(1, HUGE, 1), WorkloadError, "from 0 to 16777216"),
+    (lambda: over_seeds(lambda seed: {"x": seed}, 8), SimulationError, "such as range(8); got 8"),
     (lambda: lengths(prompt_sigma=True), WorkloadError, "sigma of the prompts"),
     (lambda: lengths(cut=10**7), WorkloadError, "from 2 to 131072; got 10000000"),
     (lambda: next_power_of_two(-1), ReservationError, "number to round up"),

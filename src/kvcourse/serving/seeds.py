@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from kvcourse.errors import shown
 from kvcourse.serving.queue import SimulationError
 
 
@@ -20,6 +21,8 @@ class Spread:
 
 def over_seeds(measure: Callable[[int], Mapping[str, float]], seeds: Iterable[int]) -> dict[str, Spread]:
     """The spread of each figure that `measure(seed)` returns; at least two seeds."""
+    if not isinstance(seeds, Iterable):
+        raise SimulationError(f"a spread takes some seeds, such as range(8); got {shown(seeds)}.")
     runs = [measure(seed) for seed in seeds]
     if len(runs) < 2:
         raise SimulationError(f"a spread takes two seeds or more; got {len(runs)}.")

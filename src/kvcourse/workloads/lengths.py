@@ -16,6 +16,7 @@ from kvcourse.blocks.errors import whole_number
 from kvcourse.errors import UserError, shown
 
 LONGEST = 2**17  # the weights of a distribution that long take seconds
+MOST = 2**24  # requests; so many take gigabytes
 
 
 class WorkloadError(UserError):
@@ -63,7 +64,7 @@ ALPACA = Lengths(prompt_mean=19.31, prompt_sigma=0.7, output_mean=58.45, output_
 
 
 def _draw(mean: float, sigma: float, cut: int, count: int, generator: random.Random) -> list[int]:
-    count = whole_number(count, "the number of lengths", 0, error=WorkloadError)
+    count = whole_number(count, "the number of lengths", 0, MOST, error=WorkloadError)
     return generator.choices(range(1, cut + 1), cum_weights=_cumulative(mean, sigma, cut), k=count)
 
 
