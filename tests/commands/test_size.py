@@ -68,7 +68,7 @@ def test_windows_show_what_a_token_adds_before_and_after(capsys):
     assert sizes["bytes_per_token"] == 62 * 2 * 16 * 128 * 2
     assert sizes["bytes_per_token_after"] == 10 * 2 * 16 * 128 * 2
     assert sizes["bytes"] == 11_173_625_856 and sizes["tokens_to_reach_weights"] is None
-    assert "each token after 131,072" in run(capsys, "Gemma-3-27B", "--tokens", 131_072)[1]
+    assert "one more after 131,072" in run(capsys, "Gemma-3-27B", "--tokens", 131_072)[1]
 
 
 def test_devices_hold_their_share(capsys):

@@ -117,10 +117,12 @@ def test_chapters_become_notebooks_with_their_figures(root):
     (book / "figures" / "pages.svg").write_text("<svg/>")
     (book / "figures" / "blocks.svg").write_text("<svg></svg>")
     (book / "ch01.md").write_text(CHAPTER)
+    (book / "field-guide.md").write_text(CHAPTER)
     (book / "glossary.md").write_text("# no chapter\n")
     said = copy_work(root)
     made = contents(root / "work" / "book")
-    assert sorted(made) == ["ch01.ipynb", "figures/blocks.svg", "figures/pages.svg"] and len(said) == 4
+    assert sorted(made) == ["ch01.ipynb", "field-guide.ipynb", "figures/blocks.svg", "figures/pages.svg"]
+    assert len(said) == 5
     notebook = json.loads(made["ch01.ipynb"])
     assert [cell["cell_type"] for cell in notebook["cells"]] == ["markdown", "code"]
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"

@@ -37,7 +37,7 @@ def test_grade_says_its_level_and_exits_1_where_somebody_has_to_look(class_of_tw
     assert main(["grade", "--root", str(class_of_two), "--level", level]) == 1
     said = capsys.readouterr().out
     assert said.startswith(f"level: {level} (") and "ben" in said and "not graded" in said
-    assert "tiny: 2 submissions, 2 graded now, 1 for a person to look at" in said
+    assert "tiny: 2 submissions, 2 graded now, 1 with a problem for a person to look at" in said
     shutil.rmtree(class_of_two / "submitted" / "ben")
     assert main(["grade", "--root", str(class_of_two), "--level", level]) == 0
     assert "1 submission, 0 graded now" in capsys.readouterr().out

@@ -89,6 +89,8 @@ def test_a_person_s_score_survives_grading_again_and_is_asked_about(course, tiny
         database.execute(
             "update grade set manual_score = 1.5, needs_manual_grade = 0 where auto_score is null"
         )
+    (unchanged,) = grade(course).submissions
+    assert (unchanged.unchanged, unchanged.points, unchanged.waits) == (True, 11.5, False)
     again = grade(course, force=True)
     assert again.submissions[0].points == 11.5 and again.submissions[0].waits
 

@@ -105,7 +105,7 @@ def _totals(summary, report: Path) -> str:
     look = sum(entry.needs_person for entry in entries)
     return (
         f"{summary.assignment}: {len(entries)} submission{'s' * (len(entries) != 1)}, {fresh} graded now, "
-        f"{look} for a person to look at; report: {report}"
+        f"{look} with a problem for a person to look at; report: {report}"
     )
 
 

@@ -129,9 +129,10 @@ def run(args: argparse.Namespace) -> int:
 def table(sizes: Sizes) -> str:
     """The answer for people: GiB (1024) with GB (1000) beside it."""
     rows = [(f"{sizes.subject.name}, cache in {sizes.storage.name}", "", "")]
-    rows += [("  each token", *_both(sizes.first_token))]
-    if sizes.next_token != sizes.first_token:
-        rows += [(f"  each token after {sizes.tokens:,}", *_both(sizes.next_token))]
+    even = sizes.next_token == sizes.first_token
+    rows += [("  each token" if even else "  the first token", *_both(sizes.first_token))]
+    if not even:
+        rows += [(f"  one more after {sizes.tokens:,}", *_both(sizes.next_token))]
     kept = "" if sizes.stored == sizes.tokens else f", {sizes.stored:,} stored"
     kept += "" if sizes.beams == 1 else f", {sizes.beams:,} beams"
     rows += [(f"  one sequence of {sizes.tokens:,} tokens{kept}", *_both(sizes.sequence))]

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 from kvcourse.course.files import CONFIG, CourseError, files_below, write_atomic
-from kvcourse.course.work import chapter_files
+from kvcourse.course.work import chapter_files, chapters
 
 TOP = "kvcourse-student"
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -62,9 +62,9 @@ def bundle_files(root: Path) -> dict[str, Path]:
         raise CourseError(
             "expected releases in exercises/, found none; run python -m kvcourse.course release."
         )
-    chapters = sorted((root / "book").glob("ch*.md"))
-    figures = [figure for chapter in chapters for figure in chapter_files(chapter)]
-    files = {path.relative_to(root).as_posix(): path for path in [*paths, *releases, *chapters, *figures]}
+    pages = chapters(root)
+    figures = [figure for page in pages for figure in chapter_files(page)]
+    files = {path.relative_to(root).as_posix(): path for path in [*paths, *releases, *pages, *figures]}
     return {**files, "README.md": README}
 
 

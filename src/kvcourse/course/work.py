@@ -35,6 +35,12 @@ def copy_work(root: Path) -> list[str]:
     return said
 
 
+def chapters(root: Path) -> list[Path]:
+    """The pages that are worked as notebooks: the chapters and the field guide."""
+    book = root / "book"
+    return [path for name in ("ch*.md", "field-guide.md") for path in sorted(book.glob(name))]
+
+
 def chapter_files(chapter: Path) -> list[Path]:
     """Return the local files (figures, mostly) that a chapter's text refers to."""
     found = []
@@ -61,7 +67,7 @@ def _releases(root: Path) -> dict[str, tuple[str, bytes]]:
 def _chapters(root: Path) -> dict[str, tuple[str, "bytes | Path"]]:
     """Return each chapter: its notebook's name in work/ -> (digest of its text, the text's path)."""
     fresh: dict[str, tuple[str, bytes | Path]] = {}
-    for chapter in sorted((root / "book").glob("ch*.md")):
+    for chapter in chapters(root):
         fresh[f"{CHAPTERS}/{chapter.stem}.ipynb"] = (digest(chapter.read_bytes()), chapter)
         for path in chapter_files(chapter):
             data = path.read_bytes()

@@ -24,12 +24,13 @@ from kvcourse.grading.hand_ins import check_name, find_students
 from kvcourse.grading.launcher import Zygote
 from kvcourse.grading.manifest import Manifest
 from kvcourse.grading.plan import Plan, imported_modules, make_plan
-from kvcourse.grading.record import Recorder
+from kvcourse.grading.record import Recorder, Standing
 from kvcourse.grading.recording import Writer
 from kvcourse.grading.report import Problem, SubmissionReport, write_report
 from kvcourse.grading.runner import Job
 from kvcourse.grading.settings import Settings, Summary, seed_of
 from kvcourse.grading.shown import visible_outputs, without_hidden
+from kvcourse.grading.standings import rows
 from kvcourse.grading.storage import concerns_all, folder_digest, merged_files, only_one, storage_explained
 from kvcourse.grading.submission import NotGradable, Submission, cells_of, read_submission
 from kvcourse.grading.transport import Terms, pack_job, unpack_result
@@ -150,8 +151,18 @@ class GradingRun:
         if report is not None and report.status == "graded":
             name = self.assignment.name
             made = self.course.folder("autograded") / student / name / f"{name}.ipynb"
-            return report if made.is_file() else None
+            if not made.is_file():
+                return None
+            cells = self._standings[student].grades.values()  # a person may have graded since
+            report.points = sum(points for points, _, _ in cells)
+            report.waits = any(waits for _, _, waits in cells)
         return report
+
+    @functools.cached_property
+    def _standings(self) -> dict[str, Standing]:
+        """What the gradebook holds of each submission before this run."""
+        found = rows(self.recorder.gradebook, self.assignment.name)
+        return {row.student.id: row.standing for row in found if row.standing is not None}
 
     def _prepare(self, student: str, inputs: str) -> SubmissionReport | Waiting:
         """Read a submission: a report if it cannot be graded, else what to run."""
