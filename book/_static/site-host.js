@@ -48,7 +48,7 @@
 
   // What is wider than the screen must be reachable by keyboard to be scrolled, and only that.
   function markScrollable() {
-    for (const el of document.querySelectorAll(".katex-display, .kv-scroll")) {
+    for (const el of document.querySelectorAll(".katex-display, .kv-scroll, .tag_keep-lines .cell_output pre")) {
       const wide = el.scrollWidth > el.clientWidth + 1;
       if (wide && !el.hasAttribute("tabindex")) {
         el.tabIndex = 0;
