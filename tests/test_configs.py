@@ -368,6 +368,7 @@ def test_a_byte_order_mark_is_no_obstacle(tmp_path):
         (b'{"num_hidden_layers": \xe9}', "not UTF-8"),
         (b"[" * 200_000, "nested too deeply"),
         (b'{"num_hidden_layers": ' + b"9" * 6000 + b"}", "not JSON"),
+        (b'{"a": {"num_layers": 2, "num_layers": 3}}', "field 'num_layers' stands there twice, as 2 and 3"),
         (b'{"num_attention_heads": 4}', "field 'hidden_size' is missing"),
         (
             b'{"num_hidden_layers": NaN, "num_attention_heads": 4, "hidden_size": 64}',
@@ -387,6 +388,12 @@ def test_no_such_file(tmp_path):
     for path in (tmp_path / "none.json", tmp_path, "x" * 5000, "a\0b"):
         with pytest.raises(ConfigError):
             load_config(path)
+
+
+def test_the_same_said_twice_is_said_once(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA)[:-1] + f', "model_type": "{LLAMA["model_type"]}"' + "}")
+    assert load_config(path).num_layers == 32
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")

@@ -135,6 +135,8 @@ def read_json(path: Path) -> dict:
         raise ConfigError(f"{where}: more than {_MAX_FILE} bytes; expected a few thousand of JSON.")
     try:
         raw = _loaded(data.decode("utf-8-sig"))
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{where}: not UTF-8 text (byte {error.start}); expected JSON.") from None
     except (ValueError, RecursionError) as error:
@@ -150,10 +152,22 @@ def _loaded(text: str) -> object:
     enabled = gc.isenabled()
     gc.disable()
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
     finally:
         if enabled:
             gc.enable()
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict:
+    """One JSON object. Python would take the last of two values for a field without a word."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        for name, value in pairs:
+            if value != found[name]:
+                raise ConfigError(
+                    f"field {shown(name)} stands there twice, as {shown(value)} and {shown(found[name])}."
+                )
+    return found
 
 
 def _rope(text: dict, model_type: str) -> tuple[float | None, RopeScaling | None]:

@@ -217,5 +217,9 @@ def _decoder_part(raw: dict) -> dict:
             raise ConfigError(f"field '{name}' is {shown(nested)}; expected a JSON object.")
         # Twice at most: a decoder in a thinker. Deeper nesting is nobody's.
         inner = nested.get("text_config") if name == "thinker_config" else None
-        return inner if isinstance(inner, dict) else nested
+        part = inner if isinstance(inner, dict) else nested
+        for deeper in _NESTED:
+            if part.get(deeper):
+                raise ConfigError(f"field '{deeper}' lies in '{name}', a decoder in a decoder; expected one.")
+        return part
     return raw

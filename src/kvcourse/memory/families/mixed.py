@@ -99,6 +99,10 @@ _ABOUT_PROJECTIONS = (
 )  # fmt: skip
 
 
+def _is_ratio(value: object) -> bool:
+    return type(value) is int and 0 <= value <= 10**6
+
+
 @dataclass(frozen=True)
 class DeepSeekV4:
     """`compress_ratios` has one for each layer: 0 keeps the window alone, the finest has an indexer."""
@@ -122,14 +126,13 @@ class DeepSeekV4:
             rates = fields.get("compress_rates") or {}
             if not isinstance(rates, dict):
                 raise ConfigError(f"field 'compress_rates' is {shown(rates)}; expected a JSON object.")
+            if not all(map(_is_ratio, rates.values())):
+                raise ConfigError(f"field 'compress_rates' is {shown(rates)}; expected whole numbers.")
             rates = {"sliding_attention": 0, "compressed_sparse_attention": 4,
                      "heavily_compressed_attention": 128} | rates  # fmt: skip
             ratios = [rates.get(kind) for kind in kinds]
         fields.ignore("layer_types", "compress_rates")
-        whole_numbers = isinstance(ratios, list) and all(
-            type(ratio) is int and 0 <= ratio <= 10**6 for ratio in ratios
-        )
-        if not whole_numbers or len(ratios) < layers:
+        if not isinstance(ratios, list) or not all(map(_is_ratio, ratios)) or len(ratios) < layers:
             raise ConfigError(
                 f"field 'compress_ratios' is {shown(ratios)}; expected a whole number for each layer."
             )
@@ -151,7 +154,9 @@ def deepseek_v41(fields: Fields) -> tuple[Layer, ...]:
     sources = fields.indices("kv_source_layer_ids", layers)
     fields.indices("index_source_layer_ids", layers)
     reading = [layer for layer, ratio in enumerate(ratios) if ratio]
-    if sources is None or not sources <= set(reading) or (reading and reading[0] not in sources):
+    if sources is None:
+        raise ConfigError("field 'kv_source_layer_ids' is missing; expected the layers that compress a past.")
+    if not sources <= set(reading) or (reading and reading[0] not in sources):
         raise ConfigError(
             f"field 'kv_source_layer_ids' is {shown(fields.get('kv_source_layer_ids'))}; expected layers "
             "that have a ratio in compress_ratios, the first of these among them."
