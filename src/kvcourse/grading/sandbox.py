@@ -7,6 +7,7 @@ where an operating system has no more; code at that level can read what the grad
 """
 
 import ctypes
+import functools
 import os
 import resource
 import socket
@@ -26,7 +27,8 @@ SET_DUMPABLE, SET_PARENT_DEATH_SIGNAL, SIGKILL = 4, 1, 9
 LIBRARIES = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
 
 
-def interpreter_paths() -> list[str]:
+@functools.cache
+def interpreter_paths() -> tuple[str, ...]:
     """The files that Python and the installed packages consist of; nothing else of this machine is shown."""
     package = str(Path(__file__).resolve().parent.parent)
     sites = {sysconfig.get_paths()[name] for name in ("purelib", "platlib")}
@@ -35,7 +37,7 @@ def interpreter_paths() -> list[str]:
     for path in sorted({p for p in (*LIBRARIES, *paths) if p and os.path.lexists(p)}):
         if not any(path == other or path.startswith(f"{other}/") for other in shown):
             shown.append(path)
-    return shown
+    return tuple(shown)
 
 
 def is_root() -> bool:

@@ -21,6 +21,8 @@ from kvcourse.grading import checker, kinds, namespaces, sandbox, student
 from kvcourse.grading.shell import Keeper, make_shell
 
 MESSAGE = 1 << 16
+# module: what it keeps once it was called; here, so that not each process calls it again
+READ_ONCE = {"kvcourse.registry": "models", "kvcourse.checks.sizes": "published"}
 
 
 def main(descriptor: int) -> None:
@@ -56,8 +58,12 @@ class Zygote:
         self.keeper = Keeper()
         self.shell = make_shell(self.keeper)
         kinds.register_course_types()
-        if "kvcourse.registry" in sys.modules:
-            sys.modules["kvcourse.registry"].models()  # read once here, not in each process again
+        for name, read in READ_ONCE.items():
+            if name in sys.modules:
+                getattr(sys.modules[name], read)()
+        _fresh_randomness()  # loads what numpy and the shell load late: here, not in each process again
+        self.shell.run_cell("pass", silent=True)
+        sandbox.interpreter_paths()
         gc.collect()
         gc.freeze()
         threads = os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else ["1"]
@@ -167,7 +173,7 @@ def _fresh_randomness() -> None:
         sys.modules["numpy"].random.seed(int.from_bytes(os.urandom(4), "big"))
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-        sys.modules["torch"].seed()
+        sys.modules["torch"].default_generator.seed()
 
 
 def _end(pid: int) -> dict[str, Any]:
