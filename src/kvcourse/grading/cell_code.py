@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def split_last(source: str, file: str) -> tuple[Any, Any, int]:
+def split_last(source: str, file: str) -> tuple[Any, Any, int, set[str]]:
     """A cell's code, and its last expression (and line) apart: notebooks show it unless a semicolon
-    follows.
+    follows. Also all names that the cell uses.
     """
     tree = ast.parse(source, file)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     last, line = None, 0
     if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
         line = tree.body[-1].lineno
         last = compile(ast.Expression(tree.body.pop().value), file, "eval")
-    return compile(tree, file, "exec"), last, line
+    return compile(tree, file, "exec"), last, line, names
 
 
 def lines_on_stack(file: str) -> Iterator[int]:

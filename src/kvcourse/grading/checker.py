@@ -4,7 +4,6 @@ It gets the cells from the parent, one at a time reports what came of each, and 
 when one died, hung or broke the protocol. What it reports is computed here, from plain values.
 """
 
-import ast
 import contextlib
 import linecache
 import os
@@ -230,14 +229,14 @@ class Checker:
         hidden = [range(first, last + 1) for first, last in cell["hidden"]]
         self.sink.place = lambda: any(line in part for line in lines_on_stack(file) for part in hidden)
         try:
-            body, last, last_line = split_last(source, file)
+            body, last, last_line, used = split_last(source, file)
         except SyntaxError as error:
             return {"passed": False, "problem": f"the test cell is no Python: {error}"}
         try:
             connection = self._connected()
             with self._limited():
                 connection.failed_callback = None
-                self._import_names(connection, source)
+                self._import_names(connection, sorted(used & self.exports))
                 exec(body, self.namespace)
                 value = eval(last, self.namespace) if last is not None else None
             fault = self.fault or connection.fault
@@ -259,10 +258,8 @@ class Checker:
         shown = not any(last_line in part for part in hidden)
         return {"passed": True, "value": repr(value)[:100], "shown": shown}
 
-    def _import_names(self, connection: CheckerConnection, source: str) -> None:
+    def _import_names(self, connection: CheckerConnection, names: list[str]) -> None:
         """Take the names that the cell uses and the instructor's own solution defines; no others."""
-        used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-        names = sorted(used & self.exports)
         if not names:
             return
         got = connection.ask("names", names)
