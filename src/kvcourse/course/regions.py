@@ -24,6 +24,8 @@ EVERYWHERE = re.compile(r"(import|from)\s|(def|class)\s.*:$|[\W\d_]*$")
 
 def split_regions(source: str, where: str = "a cell") -> tuple[str, dict[str, str]]:
     """Return what a cell shows, and its cleared text by kind (`SOLUTION`, `HIDDEN TESTS`, `MARK SCHEME`)."""
+    if not MARKER.search(source):
+        return source, {}
     shown: list[str] = []
     cleared: dict[str, list[str]] = {}
     inside = None

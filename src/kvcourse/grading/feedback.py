@@ -26,6 +26,7 @@ from kvcourse.grading.plan import hidden_lines
 MAX_TEXT = 20_000
 MAX_CODE = 120_000  # characters of code in colors, a page
 MAX_PAGE_SIZE = 4_000_000  # characters of a page that come from the student
+LEXER, FORMATTER = PythonLexer(), HtmlFormatter(nowrap=True)  # both take longer to make than to use
 FULL = "<p class='wait'>The page is full: what comes here is left out.</p>"
 BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 HIDDEN_FAILED = "A check that is not shown did not pass."
@@ -192,4 +193,4 @@ def _figure(media: str, encoded: str) -> str:
 
 @functools.lru_cache(maxsize=2048)
 def _code(source: str) -> str:
-    return highlight(source, PythonLexer(), HtmlFormatter(nowrap=True))
+    return highlight(source, LEXER, FORMATTER)
