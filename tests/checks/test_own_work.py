@@ -108,6 +108,123 @@ def test_borrowed_work_is_named(cells, part):
 
 
 @pytest.mark.parametrize(
+    "scratch",
+    [
+        "t = []\nt.append(r)\nprint(f(1), r(1))",
+        "assert f(3) == r(3)\nnp.testing.assert_allclose(f(3), r(3))\nprint(f, r)\nf(r(3))",
+        "def same(a, b):\n    told = []\n    told.append(a(1) == b(1))\n    return told\nsame(f, r)",
+        "seen = {}\ndef note(g):\n    seen[g] = g(2)\nfor g in (f, r):\n    note(g)",
+        "for n in range(3):\n    print(n, f(n) - r(n))",
+        "import timeit\nprint(timeit.timeit(lambda: f(1)), timeit.timeit(lambda: r(1)))",
+        "import gc, subprocess\ngc.collect()\nx = sorted(vars(r))\ndef g():\n    return locals()",
+        "if __name__ == '__main__':\n    print(f(1) == r(1))",
+    ],
+)
+def test_comparing_with_the_package_in_a_scratch_cell_is_free(scratch):
+    own = "import numpy as np\nSIZES = {'a': 1}\ndef f(a):\n    return np.prod(a) + SIZES['a']"
+    assert sentence(own, "from kvcourse.memory import r", scratch) == ""
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "import code_of_mine as code\ndef f(a):\n    return [code for code in a]",
+        "def f(config, kind):\n    return getattr(config, 'num_' + kind) + getattr(config, f'{kind}_heads')",
+        "import numpy as np\ndef f(a, how='ceil'):\n    return getattr(np, 'ceil')(getattr(a, how))",
+        "import re\nfrom operator import attrgetter\ndef f(a):\n    return re.compile(a), attrgetter('x')",
+        "import timeit\ndef f(a):\n    t = timeit.default_timer()\n    return '{a} {t}'.format(**locals())",
+        "def f(a):\n    t = []\n    t.append(a)\n    return t\nt = f(1)\nt.append(f(2))",
+        "class f:\n    def g(self):\n        return vars(self) == self.__dict__ and __name__",
+        "import numpy as np\ndef f(a):\n    return np.load(a, allow_pickle=False)",
+    ],
+)
+def test_honest_code_near_a_way_around_passes(cell):
+    assert sentence(cell) == ""
+
+
+TAKES = "from kvcourse.memory import kv as r\n"
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "t = []\nt.append(r)\ndef f(a):\n    return t[0](a)",
+        "t = [[]]\nt[0].append(r)\ndef f(a):\n    return t[0][0](a)",
+        "t = {}\nt.update(r=r)\ndef f(a):\n    return t['r'](a)",
+        "t = []\nlist.append(t, r)\ndef f(a):\n    return t[0](a)",
+        "t = []\nassert t.append(r) is None\ndef f(a):\n    return t[0](a)",
+        "t = []\nlist(map(t.append, [r]))\ndef f(a):\n    return t[0](a)",
+        "t = []\ndef put(where, what):\n    where.append(what)\nput(t, r)\ndef f(a):\n    return t[0](a)",
+        "t = []\nput = lambda where, what: where.append(what)\nput(t, what=r)\ndef f(a):\n    return t[0](a)",
+        "t = []\ndef put():\n    t.append(r)\nput()\ndef f(a):\n    return t[0](a)",
+        "t = []\n@t.append\ndef g(a):\n    return r(a)\ndef f(a):\n    return t[0](a)",
+        "class Box:\n    pass\nsetattr(Box, 'p', r)\ndef f(a):\n    return Box.p(a)",
+        "class f:\n    pass\nsetattr(f, 'g', r)",
+        "class f:\n    pass\ntype.__setattr__(f, 'g', r)",
+        "import operator\nt = {}\noperator.setitem(t, 0, r)\ndef f(a):\n    return t[0](a)",
+        "import math\nsetattr(math, 'r', r)\ndef f(a):\n    return math.r(a)",
+        "class Box:\n    t = []\n    t.append(r)\ndef f(a):\n    return Box.t[0](a)",
+    ],
+)
+def test_what_a_call_puts_into_an_object_is_followed(cell):
+    assert "`from kvcourse.memory import kv as r` is ready-made" in sentence(TAKES + cell)
+
+
+@pytest.mark.parametrize(
+    ("cell", "way"),
+    [
+        ("def f(a):\n    return a\nlocals()['f'] = r", "locals"),
+        ("def f(a):\n    return a\nvars()['f'] = r", "vars"),
+        ("def f(a):\n    return a\nv = vars\nv()['f'] = r", "vars"),
+        ("def f(a):\n    return a\nimport __main__ as m\nm.f = r", "__main__"),
+        ("def f(a):\n    return a\ng.__globals__['f'] = r", "g.__globals__"),
+        ("def f(a):\n    return a\nget_ipython().user_ns['f'] = r", "user_ns"),
+        ("%run -m kvcourse.memory\ndef f(a):\n    return a", "%run"),
+        ("get_ipython().run_line_magic('run', 'x')\ndef f(a):\n    return a", "%run"),
+        ("from os import sys as s\ndef f(a):\n    return s.modules[a]", "sys.modules"),
+        ("from inspect import builtins as b\ndef f(a):\n    return b", "builtins"),
+        ("import inspect\ndef f(a):\n    return inspect.builtins", "inspect.builtins"),
+        ("import pydoc\ndef f(a):\n    return pydoc.locate(a)", "pydoc"),
+        ("import timeit\ndef f(a):\n    timeit.timeit('x', 'y')", "timeit"),
+        ("from timeit import timeit as t\ndef f(a):\n    t(stmt='x')", "t"),
+        ("import code\ndef f(a):\n    return code.InteractiveInterpreter(a)", "code"),
+        ("import _pickle\ndef f(a):\n    return _pickle.loads(a)", "_pickle"),
+        ("import numpy as np\ndef f(a):\n    return np.load(a, allow_pickle=True)", "load(allow_pickle)"),
+        ("from unittest import mock\ndef f(a):\n    return mock._importer(a)", "unittest.mock"),
+        ("import unittest.mock\ndef f(a):\n    return unittest.mock._importer(a)", "unittest.mock._importer"),
+        ("import operator as o\ndef f(a):\n    return o.attrgetter('s' + 'ys.modules')(a)", "attrgetter"),
+        ("import operator as o\ndef f(a):\n    return o.attrgetter('sys.modules')(a)", "attrgetter"),
+        ("def f(a, g={}):\n    type(f)(compile(a, 'x', 'exec'), g)()", "compile"),
+        ("import gc\ndef f(a):\n    return gc.get_objects()", "gc"),
+        ("def f(a):\n    return object.__subclasses__()", "object.__subclasses__"),
+        ("import subprocess as s\ndef f(a):\n    return s.run(a)", "subprocess"),
+        ("def f(a):\n    return print.__self__", "print.__self__"),
+        ("import warnings as w\ndef f(a):\n    return w.__dict__['sys']", "w.__dict__"),
+        ("def f(a):\n    return getattr(f, '__glo' + 'bals__')", "getattr"),
+        ("def f(a):\n    return getattr(f, '__globals__')", "getattr"),
+        ("def f(a):\n    return getattr(f, '__' + a)", "getattr"),
+        ("def f(a):\n    return getattr(f, f'__{a}')", "getattr"),
+        ("def f(a):\n    return getattr(f, '__slabolg__'[::-1])", "getattr"),
+        ("def f(a):\n    return getattr(f, ''.join(a))", "getattr"),
+        ("def f(a):\n    n = '__glo' + 'bals__'\n    return getattr(f, n)", "__globals__"),
+    ],
+)  # fmt: skip
+def test_a_way_around_is_named(cell, way):
+    assert f"`{way}` has no place" in sentence(cell)
+
+
+@pytest.mark.parametrize("scratch", ["vars(m).update(r=r)", "m.__dict__.update(r=r)", "setattr(m, 'r', r)"])
+def test_what_a_scratch_cell_puts_into_a_module_is_followed(scratch):
+    assert "without kvcourse" in sentence("import math as m\ndef f(a):\n    return m.r(a)", TAKES + scratch)
+
+
+@pytest.mark.parametrize("way", ["g.__globals__['f'] = 3", "g.__globals__.update(f=3)"])
+def test_another_cell_may_not_replace_a_name_by_its_text(way):
+    assert "has no place in the notebook" in sentence("def f(a):\n    return a", way)
+    assert sentence("def f(a):\n    return a", "print(g.__globals__['f'])") == ""
+
+
+@pytest.mark.parametrize(
     ("cell", "passes"),
     [
         ("from kvcourse.caches import GrowingCache\ndef f(a):\n    return GrowingCache(a)", True),

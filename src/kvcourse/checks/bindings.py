@@ -10,28 +10,36 @@ import symtable
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kvcourse.checks.changes import Change, changed_inside, changes, parameters
+
 KEPT = 1000  # cells, and statements
+RUNNING = "run|rerun|recall|store|macro|edit"  # magics that may bind names
 ANY = "*"  # stands for every name: what a star import binds
 
 
 @dataclass(frozen=True)
 class Binding:
-    """A statement, or the head of one, that binds `names`; `sure` if it runs once and replaces what was."""
+    """A statement, or the head of one, that binds `names`; `sure` if it runs once and replaces what was.
+
+    `change`: the statement is a call, which may only have put something into what the name stands for.
+    """
 
     node: ast.AST
     names: frozenset[str]
     sure: bool
     cell: ast.Module
+    change: Change | None = None
 
 
 def program(cells: Sequence[str]) -> list[ast.Module]:
-    """The cells that are Python, parsed; magics and shell lines are left out."""
+    """The cells that are Python, parsed; shell lines and magics, but those that run code, are left out."""
     return [tree for tree in map(_parsed, cells) if tree is not None]
 
 
 @functools.lru_cache(maxsize=KEPT)
 def _parsed(cell: str) -> ast.Module | None:
-    for text in (cell, re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", cell)):
+    magic = re.sub(rf"(?m)^(\s*)%({RUNNING})\b.*$", r"\1get_ipython().run_line_magic('\2', '')", cell)
+    for text in (cell, re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", magic)):
         try:
             return ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
@@ -46,9 +54,13 @@ def bindings(trees: Sequence[ast.Module]) -> list[Binding]:
 
 @functools.lru_cache(maxsize=KEPT)
 def _of_cell(tree: ast.Module) -> tuple[Binding, ...]:
-    return tuple(
-        Binding(node, frozenset(names), sure, tree) for node, names, sure in _in_block(tree.body, True)
-    )
+    made = []
+    for node, names, sure in _in_block(tree.body, True):
+        if isinstance(names, Change):
+            made.append(Binding(names.reads, frozenset({names.name}), sure, tree, names))
+        else:
+            made.append(Binding(node, frozenset(names), sure, tree))
+    return tuple(made)
 
 
 def making(name: str, found: Sequence[Binding]) -> list[Binding]:
@@ -62,7 +74,24 @@ def making(name: str, found: Sequence[Binding]) -> list[Binding]:
             made.append(binding)
         if name in binding.names and binding.sure:
             break
-    return made
+    return [binding for binding in made if binding.change is None or _counts(binding.change, made, found)]
+
+
+def _counts(change: Change, made: Sequence[Binding], found: Sequence[Binding]) -> bool:
+    """Whether a call may have changed its object: not by a module's function, and as its definition says."""
+    if change.method:
+        return not all(isinstance(b.node, (ast.Import, ast.ImportFrom)) for b in made if b.change is None)
+    if not change.through:
+        return True
+    for binding in found:
+        node = binding.node.value if isinstance(binding.node, ast.Assign) else binding.node
+        if change.through in binding.names and isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            names = parameters(node)
+            number = min(change.place, len(names) - 1) if isinstance(change.place, int) else -1
+            name = names[number] if number >= 0 else change.place
+            if name in changed_inside(node):
+                return True
+    return False
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -76,12 +105,15 @@ def used(node: ast.AST) -> frozenset[str]:
     return frozenset(_globals(table))
 
 
-def _in_block(body: Sequence[ast.stmt], sure: bool) -> Iterator[tuple[ast.AST, set[str], bool]]:
+def _in_block(body: Sequence[ast.stmt], sure: bool) -> Iterator[tuple[ast.AST, set[str] | Change, bool]]:
     for node in body:
+        yield from ((node, change, False) for change in changes(node))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield node, {node.name}, sure
             told = [part.names for part in ast.walk(node) if isinstance(part, ast.Global)]
             declared = set().union(*told)
+            changed = changed_inside(node)
+            declared |= changed & used(node) if changed else set()
             if declared:
                 yield node, declared, False
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -97,7 +129,7 @@ def _in_block(body: Sequence[ast.stmt], sure: bool) -> Iterator[tuple[ast.AST, s
             yield from _compound(node)
 
 
-def _compound(node: ast.stmt) -> Iterator[tuple[ast.AST, set[str], bool]]:
+def _compound(node: ast.stmt) -> Iterator[tuple[ast.AST, set[str] | Change, bool]]:
     """The head of a statement that has blocks, then its blocks."""
     inner: list[ast.stmt] = []
     heads: list[ast.AST] = []
