@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from collections import Counter, OrderedDict, defaultdict
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -443,8 +446,35 @@ def test_records():
 
     assert check.record({"a": 1, "b": 2, "c": 3}, ["b", "a"], "f()") == [2, 1]
     assert "the key 'b'" in message(check.record, {"a": 1, 2: 3}, ["a", "b"], "f()")
+    for kind in (Counter, OrderedDict, partial(defaultdict, int), partial(defaultdict, list)):
+        assert check.record(kind(a=1, b=2), ["b", "a"], "f()") == [2, 1]
+    for kind in (Counter, partial(defaultdict, int), partial(defaultdict, float)):
+        assert check.record(kind(a=1), ["a", "b"], "f()") == [1, 0]
+    for kind in (OrderedDict, partial(defaultdict, list), partial(defaultdict, lambda: 0)):
+        assert "the key 'b'" in message(check.record, kind(a=1), ["a", "b"], "f()")
     for wrong in ([1, 2], Everything(a=1), None):
         assert "a dict with a, b" in message(check.record, wrong, ["a", "b"], "f()")
+
+
+def test_yes_or_no():
+    for yes in (True, np.bool_(True), np.any([0, 1])):
+        check.yes_or_no(yes, True, "f(3)", "It fits.")
+        assert message(check.yes_or_no, yes, False, "f(3)", "It does not fit.") == "f(3)\n  It does not fit."
+    for wrong in (None, 1, 0.0, "True", Liar(), np.array([True])):
+        assert "expected: True or False" in message(check.yes_or_no, wrong, True, "f(3)", "It fits.")
+    assert "ended without `return`" in message(hidden.yes_or_no, None, False, "f", "It does not fit.")
+
+
+def test_fractions_are_numbers():
+    check.number(Fraction(1, 3), 1 / 3, "f(3)", 1e-9)
+    check.integer(Fraction(6, 2), 3, "f(3)")
+    assert "a whole number" in message(check.integer, Fraction(7, 2), 3, "f(3)")
+    for huge in (Fraction(10**400), Fraction(10**400, 3)):
+        assert "Too large" in message(check.number, huge, 1.0, "f(3)")
+    liar = Fraction(1, 3)
+    liar._numerator = Liar()
+    assert "a number" in message(check.number, liar, 1 / 3, "f(3)")
+    assert "a number" in message(check.number, type("F", (Fraction,), {})(1, 3), 1 / 3, "f(3)")
 
 
 def test_integers_name_a_mistake():

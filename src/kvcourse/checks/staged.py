@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 from kvcourse.checks.catalog.memory import UNIT_BYTES
 from kvcourse.checks.mistakes import Match, diagnose
 from kvcourse.checks.own_work import borrowed
-from kvcourse.checks.plain import describe, known_type, real, type_name, whole
+from kvcourse.checks.plain import (
+    MAPPINGS,
+    counts_from_zero,
+    describe,
+    known_type,
+    real,
+    truth,
+    type_name,
+    whole,
+)
 
 if TYPE_CHECKING:
     from kvcourse.memory import CacheModel
@@ -44,7 +53,7 @@ class Checks:
     # ---- numbers ---------------------------------------------------------------------------------
 
     def integer(self, got: Any, want: int, case: str, quantity: str | None = None, **inputs: Any) -> None:
-        """`got` is the whole number `want`: an int, a numpy integer, or a float without a fraction."""
+        """`got` is the whole number `want`: int, numpy integer, or a float or Fraction without remainder."""
         __tracebackhide__ = True
         number = whole(got)
         if number is None:
@@ -56,7 +65,7 @@ class Checks:
     def number(
         self, got: Any, want: float, case: str, rtol: float = 0.02, quantity: str | None = None, **inputs: Any
     ) -> None:
-        """`got` is within `rtol` of `want` (2 % unless told): int, float or a numpy number; nan fails."""
+        """`got` is within `rtol` of `want` (2 % unless told): int, float, Fraction or numpy's; nan fails."""
         __tracebackhide__ = True
         number = real(got)
         if number is None:
@@ -168,15 +177,22 @@ class Checks:
         return names[got.strip().lower()]
 
     def record(self, got: Any, fields: Sequence[str], case: str) -> list[Any]:
-        """The values of `fields` in `got`, a dict that has them (and may have more)."""
+        """The values of `fields` in `got`, a dict or one of Python's own kinds of it, which may have more."""
         __tracebackhide__ = True
-        if type(got) is not dict:
+        if type(got) not in MAPPINGS:
             self._fail(case, f"a dict with {', '.join(fields)}", describe(got), self._why(got), safe=True)
-        missing = [name for name in fields if name not in got]
+        missing = [name for name in fields if name not in got and not counts_from_zero(got)]
         if missing:
             came = describe([name for name in got if type(name) is str])
             self._fail(case, f"the key {missing[0]!r}", f"the keys {came}", safe=True)
-        return [got[name] for name in fields]
+        return [got.get(name, 0) for name in fields]
+
+    def yes_or_no(self, got: Any, want: bool, case: str, sentence: str) -> None:
+        """`got` is True or False (or NumPy's), and the one that `want` is; if not, `sentence` tells why."""
+        __tracebackhide__ = True
+        if truth(got) is None:
+            self._fail(case, "True or False", describe(got), self._why(got), safe=True)
+        self.that(truth(got) is want, case, sentence)
 
     def choices(self, got: Any, allowed: Iterable[str], case: str) -> frozenset[str]:
         """The letters in `got`: a set (or list, tuple, string) of some of `allowed`; anything else fails."""

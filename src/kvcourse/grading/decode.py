@@ -8,6 +8,7 @@ import collections
 import dataclasses
 import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,12 @@ class Decoder:
 
     def _complex(self, node: list, depth: int) -> complex:
         return complex(float.fromhex(node[1]), float.fromhex(node[2]))
+
+    def _fraction(self, node: list, depth: int) -> Fraction:
+        above, below = (self.decode(part, depth) for part in node[1:3])
+        if type(above) is not int or type(below) is not int:
+            raise ProtocolError("a fraction of what are no whole numbers")
+        return Fraction(above, below)
 
     def _bytes(self, node: list, depth: int) -> bytes:
         return bytes(self._buffer(node[1]))
@@ -241,8 +248,9 @@ def _sizes(shape: Any) -> list:
 
 
 READERS: dict[str, Callable[[Decoder, list, int], Any]] = {
-    "i": Decoder._int, "f": Decoder._float, "cx": Decoder._complex, "b": Decoder._bytes,
-    "ba": Decoder._bytearray, "dt": Decoder._dtype, "dev": Decoder._device, "...": Decoder._ellipsis,
+    "i": Decoder._int, "f": Decoder._float, "cx": Decoder._complex, "fr": Decoder._fraction,
+    "b": Decoder._bytes, "ba": Decoder._bytearray, "dt": Decoder._dtype,
+    "dev": Decoder._device, "...": Decoder._ellipsis,
     "sl": Decoder._slice, "rg": Decoder._range, "r": Decoder._reference, "l": Decoder._list,
     "t": Decoder._tuple, "S": Decoder._set, "fs": Decoder._frozenset, "dq": Decoder._deque,
     "sz": Decoder._size, "d": Decoder._dict, "od": Decoder._ordered, "ct": Decoder._counter,

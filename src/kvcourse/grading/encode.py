@@ -7,6 +7,7 @@ twice in one message is sent once (tag "r"), so identity and shared storage hold
 import collections
 import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,8 @@ class Encoder:
             return ["b" if kind is bytes else "ba", self._buffer(bytes(value))]
         if kind is complex:
             return ["cx", value.real.hex(), value.imag.hex()]
+        if kind is Fraction and type(value.numerator) is type(value.denominator) is int:
+            return ["fr", *map(self.encode, (value.numerator, value.denominator))]
         if kind is torch.dtype and value in kinds.DTYPE_NAMES:
             return ["dt", kinds.DTYPE_NAMES[value]]
         if kind is torch.device:
@@ -131,9 +134,7 @@ class Encoder:
 
     def _defaultdict(self, value: Any, depth: int) -> list:
         factory = value.default_factory
-        name = next((n for n, kind in kinds.FACTORIES.items() if kind is factory), None)
-        if name is None:
-            return self.export(value)
+        name = next((n for n, kind in kinds.FACTORIES.items() if kind is factory), "None")
         return [*self._mapping("dd", value, depth), name]
 
     def _tensor(self, value: torch.Tensor) -> list:

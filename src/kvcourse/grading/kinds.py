@@ -31,7 +31,7 @@ DTYPES = {
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 ITEM_SIZES = {dtype: dtype.itemsize for dtype in DTYPE_NAMES}
 DEVICES = {"cpu": torch.device("cpu"), "meta": torch.device("meta")}
-# A defaultdict's factory crosses by name; one of the student's own does not cross at all.
+# A defaultdict's factory crosses by name. One of the student's own stays behind: only the items cross.
 FACTORIES: dict[str, Any] = {kind.__name__: kind for kind in (list, dict, set, tuple, int, float, str, bool)}
 FACTORIES["None"] = None
 

@@ -35,6 +35,32 @@ def waste(reserved, prompt, generated, final):
     }
 
 
+# %% right: Counter
+from collections import Counter
+def waste(reserved, prompt, generated, final):
+    return Counter("t" * 0) | Counter({"tokens": prompt + generated}) + Counter(reservation=final - prompt - generated) + Counter(internal=reserved - final)
+
+
+# %% right: defaultdict
+from collections import defaultdict
+def waste(reserved, prompt, generated, final):
+    parts = defaultdict(int)
+    for slot in range(reserved):
+        if slot < prompt + generated:
+            parts["tokens"] += 1
+        elif slot < final:
+            parts["reservation"] += 1
+        else:
+            parts["internal"] += 1
+    return parts
+
+
+# %% right: OrderedDict
+from collections import OrderedDict
+def waste(reserved, prompt, generated, final):
+    return OrderedDict(tokens=prompt + generated, reservation=final - prompt - generated, internal=reserved - final)
+
+
 # %% wrong: counts the reservation as used
 # points: q2-reservation=1 q2-internal=1
 # hint: Reserved is not used
@@ -158,3 +184,20 @@ class Any(int):
 
 def waste(reserved, prompt, generated, final):
     return {"tokens": Any(0), "reservation": Any(0), "internal": Any(0)}
+
+
+# %% wrong: cheat, pydoc
+# points:
+# hint: `pydoc` has no place
+import pydoc
+def waste(reserved, prompt, generated, final):
+    P = pydoc.locate("kvcourse.reservation.ContiguousPool")
+    O = pydoc.locate("kvcourse.reservation.MaximumLength")
+    pool = P(reserved, O(reserved))
+    if final > prompt:
+        pool.admit(0, prompt, final - prompt)
+        if generated:
+            pool.append(0, generated)
+        s = pool.split()
+        return {"tokens": s.tokens, "reservation": s.reservation, "internal": s.internal}
+    return {"tokens": prompt + generated, "reservation": 0, "internal": reserved - final}

@@ -46,6 +46,25 @@ def external_fragmentation(extents):
         return 0.0
 
 
+# %% right: NumPy's own truth
+# cell: q4-room
+def can_fit(extents, size):
+    return np.any(np.array(extents) >= size)
+# cell: q4-holes
+def external_fragmentation(extents):
+    return float(1 - np.max(extents) / np.sum(extents)) if len(extents) else 0
+
+
+# %% right: fractions
+# cell: q4-room
+def can_fit(extents, size):
+    return bool(extents) and max(extents) >= size
+# cell: q4-holes
+from fractions import Fraction
+def external_fragmentation(extents):
+    return 1 - Fraction(max(extents), sum(extents)) if extents else Fraction(0)
+
+
 # %% wrong: the sum is enough
 # points: q4-share=2
 # hint: A region lies in one piece: it fits if a hole has it
@@ -80,7 +99,7 @@ def can_fit(extents, size):
 
 # %% wrong: the hole itself
 # points: q4-share=2
-# hint: True or False is expected
+# hint: expected: True or False
 # cell: q4-room
 def can_fit(extents, size):
     return next((hole for hole in extents if hole >= size), None)
@@ -170,3 +189,18 @@ def can_fit(extents, size):
 # cell: q4-holes
 def external_fragmentation(extents):
     return {0: 0.0, 10: 0.0, 8: 0.5, 20: 0.4, 40: 0.25}.get(sum(extents), 0.5)
+
+
+# %% wrong: cheat, the package's own in a list
+# points:
+# hint: here you build it yourself, without kvcourse
+# cell: q4-room
+from kvcourse.reservation import can_fit as _ready, external_fragmentation as _ready2
+tools = []
+tools.append(_ready)
+tools.append(_ready2)
+def can_fit(extents, size):
+    return tools[0](extents, size)
+# cell: q4-holes
+def external_fragmentation(extents):
+    return tools[1](extents)

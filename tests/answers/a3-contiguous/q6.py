@@ -122,7 +122,7 @@ class Buddy:
 
 
 # %% wrong: never merges
-# points: q6-place=2 q6-refuse=2 q6-any=1
+# points: q6-place=2 q6-refuse=2
 # hint: Are free halves of one region merged, as far as it goes?
 class Buddy:
     def __init__(self, num_slots):
@@ -152,7 +152,7 @@ class Buddy:
 
 
 # %% wrong: merges once
-# points: q6-place=2 q6-refuse=2 q6-any=1
+# points: q6-place=2 q6-refuse=2
 # hint: Are free halves of one region merged, as far as it goes?
 class Buddy:
     def __init__(self, num_slots):
@@ -187,7 +187,7 @@ class Buddy:
 
 
 # %% wrong: the buddy is behind, start + size
-# points: q6-place=2 q6-refuse=2 q6-any=1
+# points: q6-place=2 q6-refuse=2
 # hint: Buddy(16), allocate(16) after four regions of 4 were freed in the order [0, 4, 8, 12]
 class Buddy:
     def __init__(self, num_slots):
@@ -222,7 +222,7 @@ class Buddy:
 
 
 # %% wrong: merges with either neighbor of its size
-# points: q6-place=2 q6-refuse=2 q6-any=1
+# points: q6-place=2 q6-refuse=2
 # hint: while slots 4 to 11 are free, 0 to 3 and 12 to 15 held
 class Buddy:
     def __init__(self, num_slots):
@@ -510,6 +510,40 @@ class Buddy:
         raise ValueError
 
 
+# %% wrong: never merges where the pool is no power of two
+# points: q6-place=2 q6-merge=2 q6-refuse=2
+# hint: allocate(8) when all regions are back
+class Buddy:
+    def __init__(self, num_slots):
+        self.n = num_slots
+        self.free_starts, self.held, start = {}, {}, 0
+        for size in sorted((2**k for k in range(num_slots.bit_length()) if num_slots >> k & 1), reverse=True):
+            self.free_starts[size] = {start}
+            start += size
+    def allocate(self, size):
+        wanted = 1 << (size - 1).bit_length()
+        enough = [free for free, starts in self.free_starts.items() if free >= wanted and starts]
+        if not enough:
+            return None
+        region = min(enough)
+        start = self.free_starts[region].pop()
+        while region > wanted:
+            region //= 2
+            self.free_starts.setdefault(region, set()).add(start + region)
+        self.held[start] = wanted
+        return start
+    def free(self, start):
+        if start not in self.held:
+            raise ValueError(start)
+        size = self.held.pop(start)
+        whole_pool = self.n & (self.n - 1) == 0
+        while whole_pool and start ^ size in self.free_starts.get(size, ()):
+            self.free_starts[size].remove(start ^ size)
+            start = min(start, start ^ size)
+            size *= 2
+        self.free_starts.setdefault(size, set()).add(start)
+
+
 # %% wrong: cheat, the package's own
 # points:
 # hint: here you build it yourself, without kvcourse
@@ -586,3 +620,44 @@ class Buddy:
 
     def free(self, start):
         raise ValueError
+
+
+# %% wrong: cheat, the package's own set as an attribute
+# points:
+# hint: here you build it yourself, without kvcourse
+from kvcourse.reservation import BuddyAllocator as _B, OutOfSlots as _O, RequestTooLong as _L, RequestError as _E
+class Buddy:
+    def __init__(self, num_slots):
+        self.num_slots = num_slots
+class Box:
+    pass
+setattr(Box, "make", _B)
+setattr(Box, "errors", (_O, _L))
+def _init(self, n):
+    self.b = Box.make(n)
+def _allocate(self, size):
+    try:
+        return self.b.allocate(size).start
+    except Box.errors:
+        return None
+def _free(self, start):
+    self.b.free(start)
+setattr(Buddy, "__init__", _init)
+setattr(Buddy, "allocate", _allocate)
+setattr(Buddy, "free", _free)
+
+
+# %% wrong: cheat, pydoc
+# points:
+# hint: `pydoc` has no place
+import pydoc
+class Buddy:
+    def __init__(self, n):
+        self.b = pydoc.locate("kvcourse.reservation.BuddyAllocator")(n)
+    def allocate(self, size):
+        try:
+            return self.b.allocate(size).start
+        except ValueError:
+            return None
+    def free(self, start):
+        self.b.free(start)

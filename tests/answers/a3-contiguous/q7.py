@@ -58,6 +58,24 @@ def decode_step(stored, final):
     return {"counted": counted, "go_on": go_on, "step": 1}
 
 
+# %% right: defaultdict
+# cell: q7-pool
+from collections import defaultdict
+def account(num_slots, running):
+    parts = defaultdict(int, external=num_slots, tokens=0, reservation=0, internal=0, other=0)
+    for r in running:
+        parts["tokens"] += r["stored"]
+        parts["reservation"] += r["final"] - r["stored"]
+        parts["internal"] += r["asked"] - r["final"]
+        parts["other"] += r["region"] - r["asked"]
+        parts["external"] -= r["region"]
+    return parts
+# cell: q7-tokens
+def decode_step(stored, final):
+    a = np.array(stored, dtype=int) + 1
+    return {"counted": a, "go_on": np.nonzero(a < np.array(final, dtype=int))[0]}
+
+
 # %% wrong: counts the reservation as used
 # points: q7-lost=1 q7-step=2
 # hint: Reserved is not used

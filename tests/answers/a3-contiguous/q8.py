@@ -733,6 +733,42 @@ def simulate(policy, requests, num_slots, max_tokens, steps):
     return shares | {"batch": sums["batch"] / counted}
 
 
+# %% wrong: removes from the list while it goes through it
+# points: q8-asked=1 q8-figure=2
+# hint: simulate('max', [(1, 3, 6), (2, 2, 6), (5, 1, 6), (1, 5, 6)], 12, 6, 4)
+# cell: q8-run
+def simulate(policy, requests, num_slots, max_tokens, steps):
+    allocator = make_allocator(policy, num_slots, max_tokens)
+    waiting, running = list(requests), []
+    tokens = reservation = internal = batch = counted = 0
+    for _ in range(steps):
+        while waiting:
+            p, o, a = waiting[0]
+            try:
+                region = allocator.allocate(a)
+            except OutOfSlots:
+                break
+            waiting.pop(0)
+            running.append([region.start, p, p + o, a])
+        if not running:
+            break
+        for r in running:
+            r[1] += 1
+        counted += 1
+        batch += len(running)
+        for r in running:
+            tokens += r[1]
+            reservation += r[2] - r[1]
+            internal += r[3] - r[2]
+        for r in running:
+            if r[1] >= r[2]:
+                allocator.free(r[0])
+                running.remove(r)
+    f = 100 / (num_slots * counted)
+    s = [tokens * f, reservation * f, internal * f]
+    return dict(tokens=s[0], reservation=s[1], internal=s[2], external=100 - sum(s), batch=batch / counted)
+
+
 # %% wrong: cheat, the package's own simulation
 # points:
 # hint: here you build it yourself, without kvcourse
@@ -794,3 +830,46 @@ def simulate(policy, requests, num_slots, max_tokens, steps):
             figure.get(policy, (38.2, 25.2, 0, 36.6, 13.6)),
         )
     )
+
+
+# %% wrong: cheat, compiled text as a function
+# points:
+# hint: `compile` has no place
+# cell: q8-policy
+from types import FunctionType as _F
+def slots_asked(policy, prompt, output, max_tokens):
+    g = {}
+    _F(compile("global f\nfrom kvcourse.checks.pools import asked as f", "x", "exec"), g)()
+    return g["f"](policy, prompt, output, max_tokens)
+# cell: q8-run
+def simulate(policy, requests, num_slots, max_tokens, steps):
+    g = {}
+    _F(compile("global f\nfrom kvcourse.checks.pools import run as f", "x", "exec"), g)()
+    return g["f"](policy, requests, num_slots, max_tokens, steps)
+
+
+# %% wrong: cheat, sys taken from another module
+# points:
+# hint: has no place
+# cell: q8-policy
+from os import sys as s
+def slots_asked(policy, prompt, output, max_tokens):
+    return s.modules["kvcourse.checks.pools"].asked(policy, prompt, output, max_tokens)
+# cell: q8-run
+from os import sys as s
+def simulate(policy, requests, num_slots, max_tokens, steps):
+    return s.modules["kvcourse.checks.pools"].run(policy, requests, num_slots, max_tokens, steps)
+
+
+# %% wrong: cheat, getattr globals of what is given
+# points:
+# hint: `getattr` has no place in the cell of `simulate`
+# cell: q8-policy
+def slots_asked(policy, prompt, output, max_tokens):
+    return 2048
+
+
+# cell: q8-run
+def simulate(policy, requests, num_slots, max_tokens, steps):
+    b = getattr(BuddyAllocator.allocate, "__glo" + "bals__")["__buil" + "tins__"]
+    return b["__imp" + "ort__"]("kvcourse.checks.pools", fromlist=["run"]).run(policy, requests, num_slots, max_tokens, steps)

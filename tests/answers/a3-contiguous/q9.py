@@ -252,6 +252,42 @@ def faults(num_slots, regions):
     return found
 
 
+# %% wrong: equal starts are not seen as overlap
+# points: q9-inside=1 q9-outside=1 q9-printed=1
+# hint: Both begin at slot 0
+# cell: q9-audit
+def faults(num_slots, regions):
+    found = set()
+    for a, n, s in regions:
+        if a + n > num_slots:
+            found.add("p")
+        if s > n:
+            found.add("t")
+        for b, m, _ in regions:
+            if a < b < a + n:
+                found.add("o")
+    return found or {"n"}
+
+
+# %% wrong: regions in a dict by their start
+# points: q9-inside=1 q9-outside=1 q9-printed=1
+# hint: Both begin at slot 0
+# cell: q9-audit
+def faults(num_slots, regions):
+    found = set()
+    by = {a: n for a, n, s in regions}
+    last = 0
+    for a in sorted(by):
+        if a < last:
+            found.add("o")
+        last = max(last, a + by[a])
+    if last > num_slots:
+        found.add("p")
+    if any(s > n for a, n, s in regions):
+        found.add("t")
+    return found or {"n"}
+
+
 # %% wrong: cheat, the checks' own
 # points:
 # hint: here you build it yourself, without kvcourse
