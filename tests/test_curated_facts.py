@@ -166,6 +166,7 @@ def test_facts_stay_as_they_were(name):
     [("kimi_kda_mla_hybrid, Kimi K3", {"kda_num_heads": None}),
      ("kimi_kda_mla_hybrid, Kimi K3", {"kda_layers": "69"}),
      ("kimi_kda_mla_hybrid, Kimi K3", {"kda_value_head_dim": 64}),
+     ("kimi_kda_mla_hybrid, Kimi K3", {"kda_layers": 68}),
      ("kimi_kda_dsa_mla_hybrid, GLM-5.3-Flash", {"indexer_full_layers": 45}),
      ("dsa_mla, GLM-5.2", {"indexer_full_layers": [21]}),
      ("minimax_msa, MiniMax M3", {"sparse_attention_layers": 58}),
@@ -178,6 +179,22 @@ def test_facts_stay_as_they_were(name):
 def test_facts_that_contradict_themselves_are_refused_in_a_line(name, odd):
     done = config_rows.measure({"model": name, "facts": ROWS[name][0] | odd, "config": None})
     assert done.model is None and done.refused and "\n" not in done.refused
+
+
+PAIR = {"num_hidden_layers": 3, "full_attention_layers": 1, "sliding_attention_layers": 2, "head_dim": 64,
+        "num_attention_heads": 8, "num_key_value_heads": 4, "sliding_window": 16}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "full", "windowed"),
+    [({}, 4 * 128, 4 * 128), ({"swa_num_key_value_heads": 8}, 4 * 128, 8 * 128),
+     ({"sliding_num_key_value_heads": 8}, 4 * 128, 8 * 128), ({"sliding_head_dim": 32}, 4 * 128, 4 * 64),
+     ({"v_head_dim": 32, "swa_head_dim": 96}, 4 * 96, 4 * 128), ({"global_head_dim": 96}, 4 * 192, 4 * 128),
+     ({"num_global_key_value_heads": 2}, 2 * 128, 4 * 128)],
+)  # fmt: skip
+def test_what_differs_between_windowed_and_full_layers_may_be_told_alone(more, full, windowed):
+    done = config_rows.measure({"facts": PAIR | more, "config": None})
+    assert done.refused == "" and done.model.elements(100) == full * 100 + 2 * windowed * 16
 
 
 def test_a_count_that_is_no_number_is_uncovered():

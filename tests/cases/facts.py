@@ -32,10 +32,22 @@ def as_config(facts: dict) -> dict:
     if isinstance(heads, int) and "hidden_size" not in given:  # of no weight where a head's width is given
         width = given.get("head_dim", 1)
         config["hidden_size"] = heads * width if type(width) is int else heads
+    config = _as_wide_as_the_others(config)
     for kind, (marks, model_type) in _KINDS.items():
-        if all(mark in given for mark in marks):
+        if all(mark in config for mark in marks):
             return _READ[kind](config, layers) | {"model_type": model_type}
     return config | {"model_type": "llama"}
+
+
+def _as_wide_as_the_others(config: dict) -> dict:
+    """Heads of windowed or full layers, of which a curator tells only how they differ from the others."""
+    config = {re.sub("^sliding_(?=.*head)", "swa_", name): value for name, value in config.items()}
+    named = ("num_key_value_heads", "head_dim", "v_head_dim")
+    if any(f"swa_{name}" in config for name in named):
+        config = {f"swa_{name}": config[name] for name in named if name in config} | config
+    if "num_global_key_value_heads" in config and "head_dim" in config:
+        config = {"global_head_dim": config["head_dim"]} | config
+    return config
 
 
 _KINDS = {  # the fields that only such a model has, and a type whose files are read the same way
@@ -80,6 +92,14 @@ def _types(config: dict, layers: int, other: str, name: str, full: str = "full_a
 
 def _sliding(config: dict, layers: int) -> dict:
     return _types(config, layers, "sliding_attention", "sliding_attention_layers")
+
+
+def _slim(config: dict, layers: int) -> dict:
+    """Values are as wide as keys unless the fields say otherwise; MiMo-V2's own class has narrower ones."""
+    if "v_head_dim" not in config and "head_dim" in config:
+        usual = {"v_head_dim": config["head_dim"], "swa_v_head_dim": config["swa_head_dim"]}
+        config = usual | config
+    return _sliding(config, layers)
 
 
 def _indexed(config: dict, layers: int) -> dict:
@@ -148,5 +168,5 @@ def _as_given(config: dict, layers: int) -> dict:
 _READ = {
     "sourced": _as_given, "compressed": _as_given, "pooled": _pooled, "kda": _kda, "two latents": _sliding,
     "indexed": _indexed, "latent": _as_given, "convolved": _convolved, "delta": _linear, "sparse": _sparse,
-    "wide": _sliding, "slim": _sliding, "windowed": _sliding, "unused": _as_given,
+    "wide": _sliding, "slim": _slim, "windowed": _sliding, "unused": _as_given,
 }  # fmt: skip
