@@ -303,6 +303,8 @@ def test_hybrids_of_published_configurations():
      ({"model_type": "deepseek_v4", "num_hidden_layers": 2, "compress_ratios": [4]}, "compress_ratios"),
      ({"model_type": "deepseek_v4", "num_hidden_layers": 1, "layer_types": ["compressed_sparse_attention"],
        "compress_rates": {"compressed_sparse_attention": [4]}}, "compress_rates"),
+     ({"model_type": "qwen2", "num_hidden_layers": 1, "num_attention_heads": 4, "hidden_size": 64},
+      r"32 \(the default of Transformers' configuration class\) does not divide"),
      (SOURCED | {"kv_source_layer_ids": None}, "kv_source_layer_ids' is missing"),
      (SOURCED | {"kv_source_layer_ids": [8, 14, 20]}, "the first of these among them"),
      ({"model_type": "llava", "text_config": {"model_type": "llava", "text_config": {"a": 1}}}, "decoder in"),

@@ -45,8 +45,10 @@ class Attention:
         heads = fields.count("num_heads", *self.heads)
         attention = FullAttention(self.count_kv_heads(fields, heads), self.width(fields, heads))
         if heads % attention.kv_heads:
+            usual = f" ({CLASS_DEFAULT})" if all(map(fields.absent, self.kv_heads)) else ""
             raise ConfigError(
-                f"num_key_value_heads = {attention.kv_heads} does not divide num_attention_heads = {heads}; "
+                f"num_key_value_heads = {attention.kv_heads}{usual} does not divide "
+                f"num_attention_heads = {heads}; "
                 "expected the same number of query heads for every KV head."
             )
         return attention
