@@ -217,6 +217,13 @@ def test_an_indexers_pool_makes_one_key_of_its_tokens():
     model = CacheModel((IndexKeys(128, 4, 2 * 128),))
     assert [model.elements(n) for n in (0, 1, 3, 4, 5)] == [0, 256, 768, 128, 384]
     assert CacheModel((IndexKeys(128),)).elements(5) == 5 * 128
+    assert model.period() == CacheModel((Together((FullAttention(1, 8), IndexKeys(8, 4))),)).period() == 4
+    assert (
+        CacheModel(()).period()
+        == CacheModel((CompressedAttention(4, 0, 8), FullAttention(1, 8))).period()
+        == 1
+    )
+    assert CacheModel((CompressedAttention(4, 4, 8), CompressedAttention(4, 128, 8))).period() == 128
     with pytest.raises(ConfigError, match="pool"):
         IndexKeys(128, 0)
 
@@ -239,6 +246,8 @@ def test_deepseek_v41_flash_takes_890_bytes_a_token():
         for tokens in (128, 130)
     )
     assert large - small == 2 * 890
+    assert "and one for every 2 tokens with" in model.layers[2].describe()
+    assert "and one for every token with an indexer key of 128" in model.layers[20].describe()
     assert model.elements(1) == 40 * 512 + 640 + 3 * 2 * 512  # at a ratio of 2, the first token waits
     assert model.elements(128) == 40 * 128 * 512 + (3 * 64 + 128) * 640
 

@@ -87,8 +87,7 @@ def measure(args: argparse.Namespace) -> Sizes:
     model, stored = share(subject.model, args, tokens)
     sequence = beam_bytes(model, stored, args.beams, storage)
     first = model.bytes_per_token(storage)
-    step = max((getattr(layer, "ratio", 1) for layer in model.layers), default=1)
-    later = model.bytes_per_token(storage, held=stored, over=max(step, 1))
+    later = model.bytes_per_token(storage, held=stored, over=model.period())
     dtype = args.weights or subject.model.dtype or "fp16"
     weights = None if subject.parameters is None else weight_bytes(subject.parameters, dtype) // args.tp
     even = stored == tokens and sequence == tokens * first  # every token adds as much

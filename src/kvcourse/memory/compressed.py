@@ -56,6 +56,7 @@ class CompressedAttention:
         return self
 
     def describe(self) -> str:
-        past = f" and one for every {self.ratio} tokens" if self.ratio else ""
+        every = f"every {self.ratio} tokens" if self.ratio > 1 else "every token"
+        past = f" and one for {every}" if self.ratio else ""
         index = f", each with an indexer key of {self.index_dim}" if self.index_dim else ""
         return f"compressed attention, vectors of {self.width} for {self.window} tokens{past}{index}"

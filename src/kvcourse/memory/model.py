@@ -64,6 +64,11 @@ class CacheModel:
         """Each kind of layer with how many the model has, in order of first appearance."""
         return list(Counter(self.layers).items())
 
+    def period(self) -> int:
+        """The most tokens that any layer stores one entry for: what an average of the next tokens is over."""
+        kept = [part for layer in set(self.layers) for part in getattr(layer, "kept", (layer,))]
+        return max((getattr(part, name, 1) for part in kept for name in ("ratio", "pool")), default=1) or 1
+
     def _sequence(self, tokens: int, storage: Storage) -> int:
         return sum(
             count * sum(part_bytes(part, storage) for part in layer.parts(tokens))
