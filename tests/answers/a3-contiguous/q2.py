@@ -37,12 +37,18 @@ def waste(reserved, prompt, generated, final):
 
 # %% right: Counter
 from collections import Counter
+
+
 def waste(reserved, prompt, generated, final):
-    return Counter("t" * 0) | Counter({"tokens": prompt + generated}) + Counter(reservation=final - prompt - generated) + Counter(internal=reserved - final)
+    return Counter("t" * 0) | Counter({"tokens": prompt + generated}) + Counter(
+        reservation=final - prompt - generated
+    ) + Counter(internal=reserved - final)
 
 
 # %% right: defaultdict
 from collections import defaultdict
+
+
 def waste(reserved, prompt, generated, final):
     parts = defaultdict(int)
     for slot in range(reserved):
@@ -57,8 +63,12 @@ def waste(reserved, prompt, generated, final):
 
 # %% right: OrderedDict
 from collections import OrderedDict
+
+
 def waste(reserved, prompt, generated, final):
-    return OrderedDict(tokens=prompt + generated, reservation=final - prompt - generated, internal=reserved - final)
+    return OrderedDict(
+        tokens=prompt + generated, reservation=final - prompt - generated, internal=reserved - final
+    )
 
 
 # %% wrong: counts the reservation as used
@@ -190,6 +200,8 @@ def waste(reserved, prompt, generated, final):
 # points:
 # hint: `pydoc` has no place
 import pydoc
+
+
 def waste(reserved, prompt, generated, final):
     P = pydoc.locate("kvcourse.reservation.ContiguousPool")
     O = pydoc.locate("kvcourse.reservation.MaximumLength")

@@ -50,6 +50,8 @@ def external_fragmentation(extents):
 # cell: q4-room
 def can_fit(extents, size):
     return np.any(np.array(extents) >= size)
+
+
 # cell: q4-holes
 def external_fragmentation(extents):
     return float(1 - np.max(extents) / np.sum(extents)) if len(extents) else 0
@@ -59,8 +61,12 @@ def external_fragmentation(extents):
 # cell: q4-room
 def can_fit(extents, size):
     return bool(extents) and max(extents) >= size
+
+
 # cell: q4-holes
 from fractions import Fraction
+
+
 def external_fragmentation(extents):
     return 1 - Fraction(max(extents), sum(extents)) if extents else Fraction(0)
 
@@ -196,11 +202,16 @@ def external_fragmentation(extents):
 # hint: here you build it yourself, without kvcourse
 # cell: q4-room
 from kvcourse.reservation import can_fit as _ready, external_fragmentation as _ready2
+
 tools = []
 tools.append(_ready)
 tools.append(_ready2)
+
+
 def can_fit(extents, size):
     return tools[0](extents, size)
+
+
 # cell: q4-holes
 def external_fragmentation(extents):
     return tools[1](extents)

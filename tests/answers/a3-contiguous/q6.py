@@ -520,6 +520,7 @@ class Buddy:
         for size in sorted((2**k for k in range(num_slots.bit_length()) if num_slots >> k & 1), reverse=True):
             self.free_starts[size] = {start}
             start += size
+
     def allocate(self, size):
         wanted = 1 << (size - 1).bit_length()
         enough = [free for free, starts in self.free_starts.items() if free >= wanted and starts]
@@ -532,6 +533,7 @@ class Buddy:
             self.free_starts.setdefault(region, set()).add(start + region)
         self.held[start] = wanted
         return start
+
     def free(self, start):
         if start not in self.held:
             raise ValueError(start)
@@ -625,23 +627,42 @@ class Buddy:
 # %% wrong: cheat, the package's own set as an attribute
 # points:
 # hint: here you build it yourself, without kvcourse
-from kvcourse.reservation import BuddyAllocator as _B, OutOfSlots as _O, RequestTooLong as _L, RequestError as _E
+from kvcourse.reservation import (
+    BuddyAllocator as _B,
+    OutOfSlots as _O,
+    RequestTooLong as _L,
+    RequestError as _E,
+)
+
+
 class Buddy:
     def __init__(self, num_slots):
         self.num_slots = num_slots
+
+
 class Box:
     pass
+
+
 setattr(Box, "make", _B)
 setattr(Box, "errors", (_O, _L))
+
+
 def _init(self, n):
     self.b = Box.make(n)
+
+
 def _allocate(self, size):
     try:
         return self.b.allocate(size).start
     except Box.errors:
         return None
+
+
 def _free(self, start):
     self.b.free(start)
+
+
 setattr(Buddy, "__init__", _init)
 setattr(Buddy, "allocate", _allocate)
 setattr(Buddy, "free", _free)
@@ -651,13 +672,17 @@ setattr(Buddy, "free", _free)
 # points:
 # hint: `pydoc` has no place
 import pydoc
+
+
 class Buddy:
     def __init__(self, n):
         self.b = pydoc.locate("kvcourse.reservation.BuddyAllocator")(n)
+
     def allocate(self, size):
         try:
             return self.b.allocate(size).start
         except ValueError:
             return None
+
     def free(self, start):
         self.b.free(start)

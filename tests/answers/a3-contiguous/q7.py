@@ -61,6 +61,8 @@ def decode_step(stored, final):
 # %% right: defaultdict
 # cell: q7-pool
 from collections import defaultdict
+
+
 def account(num_slots, running):
     parts = defaultdict(int, external=num_slots, tokens=0, reservation=0, internal=0, other=0)
     for r in running:
@@ -70,6 +72,8 @@ def account(num_slots, running):
         parts["other"] += r["region"] - r["asked"]
         parts["external"] -= r["region"]
     return parts
+
+
 # cell: q7-tokens
 def decode_step(stored, final):
     a = np.array(stored, dtype=int) + 1

@@ -837,10 +837,14 @@ def simulate(policy, requests, num_slots, max_tokens, steps):
 # hint: `compile` has no place
 # cell: q8-policy
 from types import FunctionType as _F
+
+
 def slots_asked(policy, prompt, output, max_tokens):
     g = {}
     _F(compile("global f\nfrom kvcourse.checks.pools import asked as f", "x", "exec"), g)()
     return g["f"](policy, prompt, output, max_tokens)
+
+
 # cell: q8-run
 def simulate(policy, requests, num_slots, max_tokens, steps):
     g = {}
@@ -853,10 +857,16 @@ def simulate(policy, requests, num_slots, max_tokens, steps):
 # hint: has no place
 # cell: q8-policy
 from os import sys as s
+
+
 def slots_asked(policy, prompt, output, max_tokens):
     return s.modules["kvcourse.checks.pools"].asked(policy, prompt, output, max_tokens)
+
+
 # cell: q8-run
 from os import sys as s
+
+
 def simulate(policy, requests, num_slots, max_tokens, steps):
     return s.modules["kvcourse.checks.pools"].run(policy, requests, num_slots, max_tokens, steps)
 
@@ -872,4 +882,6 @@ def slots_asked(policy, prompt, output, max_tokens):
 # cell: q8-run
 def simulate(policy, requests, num_slots, max_tokens, steps):
     b = getattr(BuddyAllocator.allocate, "__glo" + "bals__")["__buil" + "tins__"]
-    return b["__imp" + "ort__"]("kvcourse.checks.pools", fromlist=["run"]).run(policy, requests, num_slots, max_tokens, steps)
+    return b["__imp" + "ort__"]("kvcourse.checks.pools", fromlist=["run"]).run(
+        policy, requests, num_slots, max_tokens, steps
+    )

@@ -5,12 +5,20 @@
 # %% right: a class of rules, a model with latents
 def my_choice():
     known = registry.find("deepseek-v3")
-    return {"name": "deepseek-v3", "source": known.source, "tokens": 8192, "bytes": 61 * 576 * 2 * 8192, "why": "latents"}
+    return {
+        "name": "deepseek-v3",
+        "source": known.source,
+        "tokens": 8192,
+        "bytes": 61 * 576 * 2 * 8192,
+        "why": "latents",
+    }
 
 
 class Shape:
     def __init__(self, config):
-        self.fields = {name: value for name, value in (config.get("text_config") or config).items() if value is not None}
+        self.fields = {
+            name: value for name, value in (config.get("text_config") or config).items() if value is not None
+        }
 
     def __call__(self, *names, otherwise=None):
         for name in names:
@@ -45,13 +53,18 @@ def my_model(config, tokens):
     kv = f("num_key_value_heads", "num_kv_heads", otherwise=1 if f("multi_query") else heads)
     key = f("head_dim") or f("hidden_size", "n_embd") // heads
     value = f("v_head_dim", otherwise=key)
-    count = {kind: f.kinds().count(kind) for kind in ("full_attention", "sliding_attention", "linear_attention")}
+    count = {
+        kind: f.kinds().count(kind) for kind in ("full_attention", "sliding_attention", "linear_attention")
+    }
     slots = count["full_attention"] * tokens
     if count["sliding_attention"]:
         slots += count["sliding_attention"] * min(tokens, f("sliding_window"))
     size = slots * kv * (key + value) * 2
     if count["linear_attention"]:
-        k, v = f("linear_num_key_heads") * f("linear_key_head_dim"), f("linear_num_value_heads") * f("linear_value_head_dim")
+        k, v = (
+            f("linear_num_key_heads") * f("linear_key_head_dim"),
+            f("linear_num_value_heads") * f("linear_value_head_dim"),
+        )
         state = v * f("linear_key_head_dim") * 4
         size += count["linear_attention"] * (state + (f("linear_conv_kernel_dim") - 1) * (k + k + v) * 2)
     return size
@@ -67,7 +80,12 @@ def my_choice():
     )
 
 
-WORDS = {"n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "n_embd": "hidden_size", "num_kv_heads": "num_key_value_heads"}
+WORDS = {
+    "n_layer": "num_hidden_layers",
+    "n_head": "num_attention_heads",
+    "n_embd": "hidden_size",
+    "num_kv_heads": "num_key_value_heads",
+}
 
 
 def tensors(c, kind, tokens):
@@ -90,7 +108,10 @@ def my_model(config, tokens):
     inner = config.get("text_config") or config
     c = {WORDS.get(name, name): value for name, value in inner.items() if value is not None}
     slides = "sliding_window" in c and c.get("use_sliding_window", True)
-    pattern = c.get("sliding_window_pattern", {"gemma2": 2, "gemma3_text": 6, "gpt_oss": 2}.get(c.get("model_type"), 10**6))
+    pattern = c.get(
+        "sliding_window_pattern",
+        {"gemma2": 2, "gemma3_text": 6, "gpt_oss": 2}.get(c.get("model_type"), 10**6),
+    )
     total = 0
     for index in range(c["num_hidden_layers"]):
         if "layer_types" in c:
@@ -109,7 +130,12 @@ def my_model(config, tokens):
 def my_choice():
     source = "https://huggingface.co/Qwen/Qwen3.5-27B"
     tokens = 100_000
-    return {"name": "Qwen3.5-27B", "source": source, "tokens": tokens, "bytes": my_model(registry.find("Qwen3.5-27B").config, tokens)}
+    return {
+        "name": "Qwen3.5-27B",
+        "source": source,
+        "tokens": tokens,
+        "bytes": my_model(registry.find("Qwen3.5-27B").config, tokens),
+    }
 
 
 def my_model(config, tokens):
@@ -149,7 +175,12 @@ def my_model(config, tokens):
 # points: q3-choice=1
 # hint: Is a key as wide as hidden_size in this model?
 def my_choice():
-    return {"name": "Llama-3.1-8B", "source": "https://huggingface.co/meta-llama/Llama-3.1-8B", "tokens": 8192, "bytes": 4 * 32 * 4096 * 8192}
+    return {
+        "name": "Llama-3.1-8B",
+        "source": "https://huggingface.co/meta-llama/Llama-3.1-8B",
+        "tokens": 8192,
+        "bytes": 4 * 32 * 4096 * 8192,
+    }
 
 
 def my_model(config, tokens):
@@ -796,7 +827,10 @@ def my_model(config, tokens):
     def first(*names):
         return next((text[name] for name in names if text.get(name) is not None), None)
 
-    layers, heads = first("num_hidden_layers", "n_layer") or text["num_hidden_layers"], first("num_attention_heads", "n_head")
+    layers, heads = (
+        first("num_hidden_layers", "n_layer") or text["num_hidden_layers"],
+        first("num_attention_heads", "n_head"),
+    )
     if first("kv_lora_rank"):
         return 2 * layers * (text["kv_lora_rank"] + text["qk_rope_head_dim"]) * tokens
     kinds, window = first("layer_types"), first("sliding_window")
@@ -1008,7 +1042,12 @@ def my_model(config, tokens):
 # points: q3-heads=1 q3-widths=1 q3-windows=1 q3-patterns=1 q3-latents=1 q3-states=1 q3-mine=1
 # hint: nor a page of its name or its publisher
 def my_choice():
-    return {"name": "Qwen3-8B", "source": "https://huggingface.co/openai-community/gpt2", "tokens": 16_384, "bytes": 147_456 * 16_384}
+    return {
+        "name": "Qwen3-8B",
+        "source": "https://huggingface.co/openai-community/gpt2",
+        "tokens": 16_384,
+        "bytes": 147_456 * 16_384,
+    }
 
 
 def my_model(config, tokens):
@@ -1048,7 +1087,12 @@ def my_model(config, tokens):
 # points: q3-heads=1 q3-widths=1 q3-windows=1 q3-patterns=1 q3-latents=1 q3-states=1
 # hint: A whole number from 1,000 to 40,960
 def my_choice():
-    return {"name": "Qwen3-8B", "source": "https://huggingface.co/Qwen/Qwen3-8B", "tokens": 10**6, "bytes": 147_456 * 10**6}
+    return {
+        "name": "Qwen3-8B",
+        "source": "https://huggingface.co/Qwen/Qwen3-8B",
+        "tokens": 10**6,
+        "bytes": 147_456 * 10**6,
+    }
 
 
 def my_model(config, tokens):
@@ -1088,7 +1132,12 @@ def my_model(config, tokens):
 # points: q3-heads=1 q3-widths=1 q3-windows=1 q3-patterns=1 q3-latents=1 q3-states=1
 # hint: a model of one of the four kinds
 def my_choice():
-    return {"name": "Whisper-base", "source": "https://huggingface.co/openai/whisper-base", "tokens": 1000, "bytes": 1}
+    return {
+        "name": "Whisper-base",
+        "source": "https://huggingface.co/openai/whisper-base",
+        "tokens": 1000,
+        "bytes": 1,
+    }
 
 
 def my_model(config, tokens):
@@ -1128,7 +1177,12 @@ def my_model(config, tokens):
 # points: q3-heads=1 q3-widths=1 q3-windows=1 q3-patterns=1 q3-latents=1 q3-states=1 q3-choice=1
 # hint: Some layers never read old tokens
 def my_choice():
-    return {"name": "Gemma-3-27B", "source": "https://huggingface.co/google/gemma-3-27b-it", "tokens": 131_072, "bytes": 62 * 2**30}
+    return {
+        "name": "Gemma-3-27B",
+        "source": "https://huggingface.co/google/gemma-3-27b-it",
+        "tokens": 131_072,
+        "bytes": 62 * 2**30,
+    }
 
 
 def my_model(config, tokens):
@@ -1168,7 +1222,12 @@ def my_model(config, tokens):
 # points:
 # hint: here you build it yourself, without kvcourse
 def my_choice():
-    return {"name": "Qwen-3-8-B-of-mine", "source": 8, "tokens": 16_384, "bytes": my_model(registry.find("Qwen3-8B").config, 16_384)}
+    return {
+        "name": "Qwen-3-8-B-of-mine",
+        "source": 8,
+        "tokens": 16_384,
+        "bytes": my_model(registry.find("Qwen3-8B").config, 16_384),
+    }
 
 
 import kvcourse.memory as m

@@ -44,7 +44,11 @@ def report(n_params, weight_bits, cache, max_len):
 
 
 def my_ratio():
-    return {"name": "qwen3-8b", "weight_bits": 16, "ratio": np.float64(147_456 * 40_960) / (2 * 8_190_735_360)}
+    return {
+        "name": "qwen3-8b",
+        "weight_bits": 16,
+        "ratio": np.float64(147_456 * 40_960) / (2 * 8_190_735_360),
+    }
 
 
 # %% wrong: bytes of a token times the length
@@ -246,7 +250,11 @@ def my_ratio():
 
     known = registry.find("Llama-3.1-8B")
     model = from_config(known.config)
-    return {"name": known.name, "weight_bits": 16, "ratio": model.bytes(model.max_tokens) / known.parameters / 2}
+    return {
+        "name": known.name,
+        "weight_bits": 16,
+        "ratio": model.bytes(model.max_tokens) / known.parameters / 2,
+    }
 
 
 # %% wrong: cheat, a dict that has everything

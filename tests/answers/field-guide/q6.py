@@ -27,7 +27,11 @@ def flag(server):
         return dict(name="--kv_cache_free_gpu_memory_fraction", counts="b")
     if server == "Transformers":
         return dict(name="max_memory_percent", counts="B")
-    return dict(name="LLAMA_ARG_CTX_SIZE" if server == "llama.cpp" else "ollama_context_length", counts="c", more="tokens")
+    return dict(
+        name="LLAMA_ARG_CTX_SIZE" if server == "llama.cpp" else "ollama_context_length",
+        counts="c",
+        more="tokens",
+    )
 
 
 # %% right: two lists

@@ -21,7 +21,9 @@ def pool_tokens(engine, total, weights, other, fraction, token_bytes, block):
 def pool_tokens(engine, total, weights, other, fraction, token_bytes, block):
     rules = {
         "vLLM": lambda: fraction * total - weights - other,
-        "SGLang": lambda: fraction * total - weights if other <= (1 - fraction) * total else total - weights - other,
+        "SGLang": lambda: (
+            fraction * total - weights if other <= (1 - fraction) * total else total - weights - other
+        ),
         "TensorRT-LLM": lambda: (total - weights - other) * fraction,
     }
     tokens = int(rules[engine]() / token_bytes)
@@ -34,7 +36,11 @@ import numpy as np
 
 def room_of(engine, total, weights, other, fraction):
     m, w, a = np.float64(total), np.float64(weights), np.float64(other)
-    return {"vLLM": fraction * m - w - a, "SGLang": np.minimum(fraction * m - w, m - w - a), "TensorRT-LLM": fraction * (m - w - a)}[engine]
+    return {
+        "vLLM": fraction * m - w - a,
+        "SGLang": np.minimum(fraction * m - w, m - w - a),
+        "TensorRT-LLM": fraction * (m - w - a),
+    }[engine]
 
 
 def pool_tokens(engine, total, weights, other, fraction, token_bytes, block):
@@ -202,7 +208,11 @@ def pool_tokens(engine, total, weights, other, fraction, token_bytes, block):
 def pool_tokens(engine, total, weights, other, fraction, token_bytes, block):
     left = total - weights - other
     share = fraction / 100
-    room = {"vLLM": share * total - weights - other, "SGLang": share * total - weights, "TensorRT-LLM": share * left}[engine]
+    room = {
+        "vLLM": share * total - weights - other,
+        "SGLang": share * total - weights,
+        "TensorRT-LLM": share * left,
+    }[engine]
     return max(int(room // (block * token_bytes)), 0) * block
 
 

@@ -10,8 +10,15 @@ def my_plan():
     room = min(share * gpu * 2**30 - weights, (gpu - other) * 2**30 - weights)
     one = 2 * 36 * 8 * 128 * 2 * context
     return {
-        "model": known.name, "weight_bits": 16, "gpu_gib": gpu, "engine": "SGLang", "fraction": share, "other_gib": other,
-        "context": context, "pool_gib": room / 2**30, "users": int(room // one),
+        "model": known.name,
+        "weight_bits": 16,
+        "gpu_gib": gpu,
+        "engine": "SGLang",
+        "fraction": share,
+        "other_gib": other,
+        "context": context,
+        "pool_gib": room / 2**30,
+        "users": int(room // one),
     }
 
 
@@ -26,8 +33,15 @@ def my_plan():
     pool = 0.9 * left
     one = 8192 * (52 * 1024 + 10 * 32_768) / 2**30
     return dict(
-        model="Gemma-3-27B", weight_bits=8, gpu_gib=80.0, engine="tensorrt-llm", fraction=0.9, other_gib=4, context=32_768,
-        pool_gib=round(pool, 2), users=int(pool / one),
+        model="Gemma-3-27B",
+        weight_bits=8,
+        gpu_gib=80.0,
+        engine="tensorrt-llm",
+        fraction=0.9,
+        other_gib=4,
+        context=32_768,
+        pool_gib=round(pool, 2),
+        users=int(pool / one),
     )
 
 
@@ -268,8 +282,15 @@ def my_plan():
 
     room = find_engine("vLLM").pool_bytes(Device(80 * 2**30, 16_060_522_496, 2**31), 0.9)
     return {
-        "model": "Llama-3.1-8B", "weight_bits": 16, "gpu_gib": 80, "engine": "vLLM", "fraction": 0.9, "other_gib": 2,
-        "context": 8192, "pool_gib": room / 2**30, "users": room // 2**30,
+        "model": "Llama-3.1-8B",
+        "weight_bits": 16,
+        "gpu_gib": 80,
+        "engine": "vLLM",
+        "fraction": 0.9,
+        "other_gib": 2,
+        "context": 8192,
+        "pool_gib": room / 2**30,
+        "users": room // 2**30,
     }
 
 
@@ -298,6 +319,13 @@ class Fits(float):
 def my_plan():
     fits = Fits(1.0)
     return {
-        "model": "Llama-3.1-8B", "weight_bits": fits, "gpu_gib": fits, "engine": "vLLM", "fraction": fits, "other_gib": fits,
-        "context": fits, "pool_gib": fits, "users": fits,
+        "model": "Llama-3.1-8B",
+        "weight_bits": fits,
+        "gpu_gib": fits,
+        "engine": "vLLM",
+        "fraction": fits,
+        "other_gib": fits,
+        "context": fits,
+        "pool_gib": fits,
+        "users": fits,
     }
