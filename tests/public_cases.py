@@ -18,8 +18,10 @@ import json
 import math
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cases import config_rows, quantities, units
 from cases.params import Uncovered, Unreadable
@@ -112,29 +114,38 @@ def read_rows(path: Path) -> list[dict | Unreadable]:
     return rows
 
 
-def run(paths: list[Path]) -> int:
-    verdicts, disagree, unreadable = Counter(), 0, 0
+def judged(paths: list[Path], answer: Callable[[dict], Any]) -> Iterator[tuple[int, dict, Any]]:
+    """(number, row, answer) of each row; (0, {}, None) for what is unreadable, with why on stderr."""
     for path in paths:
         try:
             rows = read_rows(path)
         except Unreadable as error:
             print(f"public_cases: {error}.", file=sys.stderr)
-            unreadable += 1
+            yield 0, {}, None
             continue
         for number, row in enumerate(rows, start=1):
             try:
                 if isinstance(row, Unreadable):
                     raise row
-                outcome = judge(row)
+                done = answer(row)
             except Unreadable as error:
                 print(f"public_cases: {path}, row {number}: {error}.", file=sys.stderr)
-                unreadable += 1
-                continue
-            verdicts[outcome.verdict] += 1
-            disagree += not outcome.agrees
-            flag = "" if outcome.agrees else "  <-- disagrees with its match"
-            name = shown(row.get("model", ""))[1:-1]
-            print(f"{number:4} {outcome.verdict:15} {row['quantity']}: {outcome.detail}  [{name}]{flag}")
+                yield 0, {}, None
+            else:
+                yield number, row, done
+
+
+def run(paths: list[Path]) -> int:
+    verdicts, disagree, unreadable = Counter(), 0, 0
+    for number, row, outcome in judged(paths, judge):
+        if outcome is None:
+            unreadable += 1
+            continue
+        verdicts[outcome.verdict] += 1
+        disagree += not outcome.agrees
+        flag = "" if outcome.agrees else "  <-- disagrees with its match"
+        name = shown(row.get("model", ""))[1:-1]
+        print(f"{number:4} {outcome.verdict:15} {row['quantity']}: {outcome.detail}  [{name}]{flag}")
     total = ", ".join(f"{verdicts[v]} {v}" for v in ("reproduced", "contradicted", "not yet covered"))
     count = sum(verdicts.values())
     print(f"{count} rows: {total}; {disagree} disagree with their match, {unreadable} unreadable.")
@@ -146,25 +157,13 @@ def run_configs(paths: list[Path], as_json: bool, oracle=None) -> int:
     sized = refused = wrong = unreadable = 0
     if not as_json:
         print("  ".join(f"{f'{n:,} used':>15} {f'{n:,} reserved':>15}" for n in config_rows.LENGTHS))
-    for path in paths:
-        try:
-            rows = read_rows(path)
-        except Unreadable as error:
-            print(f"public_cases: {error}.", file=sys.stderr)
+    for _, _, done in judged(paths, lambda row: config_rows.measure(row, oracle)):
+        if done is None:
             unreadable += 1
             continue
-        for number, row in enumerate(rows, start=1):
-            try:
-                if isinstance(row, Unreadable):
-                    raise row
-                done = config_rows.measure(row, oracle)
-            except Unreadable as error:
-                print(f"public_cases: {path}, row {number}: {error}.", file=sys.stderr)
-                unreadable += 1
-                continue
-            sized, refused = sized + (done.model is not None), refused + (done.model is None)
-            wrong += bool(done.wrong)
-            print(done.as_json() if as_json else done.line())
+        sized, refused = sized + (done.model is not None), refused + (done.model is None)
+        wrong += bool(done.wrong)
+        print(done.as_json() if as_json else done.line())
     total = f"{sized + refused} rows: {sized} sized, {refused} refused; {wrong} disagree, "
     total += f"{unreadable} unreadable."
     print(total, file=sys.stderr if as_json else sys.stdout)

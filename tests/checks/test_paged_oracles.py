@@ -6,8 +6,8 @@ import torch.nn.functional as F
 
 from kvcourse.caches.paged_attention import Partial, finish, merge
 from kvcourse.checks import check, hidden
+from kvcourse.checks.messages import CheckFailed
 from kvcourse.checks.paged_oracles import check_part, paged_case, part, write_mistakes, written
-from kvcourse.checks.staged import CheckFailed
 
 
 def drawn(seed, *args, **kwargs):

@@ -7,8 +7,9 @@
 Imports no torch: a checker that only does arithmetic starts in milliseconds.
 """
 
+from kvcourse.checks.messages import CheckFailed
 from kvcourse.checks.mistakes import diagnose, right_value
-from kvcourse.checks.staged import CheckFailed, Checks, blind, check, hidden
+from kvcourse.checks.staged import Checks, blind, check, hidden
 from kvcourse.checks.watch import WatchedModel
 
 __all__ = ["CheckFailed", "Checks", "WatchedModel", "blind", "check", "diagnose", "hidden", "right_value"]

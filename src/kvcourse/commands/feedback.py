@@ -1,18 +1,13 @@
 """`kvcourse feedback`: write the feedback pages again, with people's scores and comments."""
 
 import argparse
-from pathlib import Path
+
+from kvcourse.commands.course_options import add_course
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("assignment", nargs="*", help="which ones (default: all that were graded)")
-    parser.add_argument(
-        "--root", type=Path, help="the course's folder (default: the one you are in, or above)"
-    )
-    parser.add_argument(
-        "--student", action="append", default=[], metavar="NAME", help="only this one (repeatable)"
-    )
-    parser.add_argument("--db", metavar="URL", help="the gradebook, where it is not the settings' one")
+    add_course(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,18 +5,15 @@ import os
 import sys
 from pathlib import Path
 
+from kvcourse.commands.course_options import add_course
+
 MOST_ROWS = 60
 MIN_SECONDS, MAX_SECONDS = 0.01, 86_400  # a day
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("assignment", nargs="*", help="which ones (default: all that were handed in)")
-    parser.add_argument(
-        "--root", type=Path, help="the course's folder (default: the one you are in, or above)"
-    )
-    parser.add_argument(
-        "--student", action="append", default=[], metavar="NAME", help="only this one (repeatable)"
-    )
+    add_course(parser)
     parser.add_argument("--force", action="store_true", help="grade again what has not changed")
     parser.add_argument(
         "--level",
@@ -32,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="run the cells on a Dask cluster (tcp://HOST:PORT), not here"
     )
-    parser.add_argument("--db", metavar="URL", help="the gradebook, where it is not the settings' one")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no table")
 
 

@@ -6,7 +6,8 @@ import linecache
 from collections.abc import Iterator
 from typing import Any
 
-from kvcourse.checks.staged import CheckFailed, Checks
+from kvcourse.checks.messages import CheckFailed
+from kvcourse.checks.staged import Checks
 from kvcourse.grading.proxies import StudentError
 
 AROUND = 2  # lines of the test cell shown before the one that failed
