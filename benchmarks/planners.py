@@ -2,13 +2,15 @@
 
     python benchmarks/planners.py --python OTHER/bin/python     # the environment that holds the peers
     python benchmarks/planners.py CONFIGS.jsonl --python ...    # rows with "model" and "config"
+    python benchmarks/planners.py CASES.jsonl --python ...      # rows with "reported", published figures
 
 Each peer is asked through the function that its own command calls with a `config.json`: bf16, one sequence,
 no network. kvcache-simulator reads no file: it is asked for the models that it knows by name. Planners need
 not count the same thing, so an answer is right if it is within 0.1 % of what kvcourse says is used or
 reserved, with or without the constant states of recurrent and compressed layers. That our figures are right
 is not shown here but in the tests, against Transformers' tensors and published logs. Without a file the
-registry is asked.
+registry is asked. Of published figures those are asked that follow from a model of the registry in 16 bits;
+the figure itself, within its tolerance, is then right as well.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import importlib.metadata
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -119,13 +122,13 @@ def answer(peer: str) -> None:
         row, said = json.loads(line), io.StringIO()
         try:
             with contextlib.redirect_stdout(said):
-                found = [float(PEERS[peer](row, tokens)) for tokens in TOKENS]
+                found = [float(PEERS[peer](row, tokens)) for tokens in row.get("tokens", TOKENS)]
         except (Exception, SystemExit) as error:
             found = f"{type(error).__name__}: {error}"[:100]
         print(json.dumps(found), flush=True)
 
 
-def accepted(config: dict) -> list[set[int]]:
+def accepted(config: dict, lengths: tuple[int, ...] = TOKENS) -> list[set[int]]:
     """For each length the sizes that count as right: used or reserved, with or without recurrent states."""
     from dataclasses import replace
 
@@ -140,16 +143,65 @@ def accepted(config: dict) -> list[set[int]]:
     ]
     kinds = [model, replace(model, layers=tuple(growing))]
     kinds += [reserved(kind) for kind in kinds]
-    return [{kind.bytes(tokens, dtype="bf16") for kind in kinds} for tokens in TOKENS]
+    return [{kind.bytes(tokens, dtype="bf16") for kind in kinds} for tokens in lengths]
 
 
-def rows(path: Path | None) -> list[Row]:
-    if path is None:
-        from kvcourse import registry
+UNITS = {"GIB": 2**30, "MIB": 2**20, "KIB": 2**10, "1E9": 10**9, "1E6": 10**6, "GB": 10**9, "KB": 10**3}
+LENGTHS, PLAIN = ("tokens", "n_ctx"), {"f16", "fp16", "bf16"}
 
-        return [{"model": model.name, "config": model.config} for model in registry.models()]
-    found = [json.loads(line) for line in path.read_text().splitlines()]
-    return [{"model": row["model"], "config": row["config"]} for row in found if row.get("config")]
+
+def case(row: Row) -> tuple[Row, list[list[tuple]]] | None:
+    """A published figure as a question for planners, with the bytes it may stand for; None if it is none."""
+    from kvcourse import registry
+    from kvcourse.errors import UserError
+
+    params = row["params"]
+    stored = {value for name, value in params.items() if name.startswith(("dtype", "type"))}
+    lengths = {"bytes_per_token": 1, "kv_bytes": next((params[n] for n in LENGTHS if n in params), 0)}
+    tokens = lengths.get(row["quantity"], 0)
+    if not (row["match"] and tokens and stored <= PLAIN):
+        return None
+    unit = re.findall(r"[A-Za-z0-9]+", row["unit"].removesuffix("/token"))[-1].upper()
+    try:
+        known = registry.find(re.split(r" \(| tp| TP", row["model"])[0])
+        batch = params.get("batch", 1)
+        low, high = ((row["reported"] + sign * row["tolerance"]) * UNITS[unit] / batch for sign in (-1, 1))
+        ours = accepted(known.config, (tokens,))[0]
+    except (UserError, KeyError):
+        return None
+    if not any(low <= size <= high for size in ours):
+        return None  # a figure of another layout or type than the model's own
+    right = [(low, high), *((size, size) for size in ours)]
+    return {"model": known.name, "config": known.config, "tokens": [tokens]}, [right]
+
+
+def questions(path: Path | None) -> tuple[list[Row], list[list], int]:
+    """What to ask, which answers are right (sizes, or a range), and how many rows have no reference."""
+    from kvcourse import registry
+    from kvcourse.errors import UserError
+
+    found = [{"model": m.name, "config": m.config} for m in registry.models()]
+    if path is not None:
+        found = [json.loads(line) for line in path.read_text().splitlines()]
+    asked, right, left_out = [], [], 0
+    for row in found:
+        try:
+            if "reported" in row:
+                row, sizes = case(row) or (None, None)
+            elif row.get("config"):
+                row = {"model": row["model"], "config": row["config"]}
+                sizes = [[(size, size) for size in each] for each in accepted(row["config"])]
+            else:
+                row = None
+        except UserError as error:
+            print(f"left out, no reference: {row['model']}: {error}")
+            row = None
+        if row is None:
+            left_out += 1
+            continue
+        asked.append(row)
+        right.append(sizes)
+    return asked, right, left_out
 
 
 def main() -> None:
@@ -162,20 +214,11 @@ def main() -> None:
     if args.answer:
         answer(args.answer)
         return
-    from kvcourse.errors import UserError
-
-    asked, right, refused = [], [], 0
-    for row in rows(args.configs):
-        try:
-            right.append(accepted(row["config"]))
-            asked.append(row)
-        except UserError as error:
-            refused += 1
-            print(f"left out, no reference: {row['model']}: {error}")
+    asked, right, left_out = questions(args.configs)
     lines = "".join(json.dumps(row) + "\n" for row in asked)
-    print(f"{len(asked)} configurations, {' and '.join(map(str, TOKENS))} tokens, bf16, one sequence")
+    print(f"{len(asked)} questions, {left_out} rows left out; one sequence, 16 bits a number")
     print(f"{'':26}{'right':>7}{'wrong':>7}{'refused':>9}   farthest off")
-    print(f"{'kvcourse':26}{len(asked):>7}{0:>7}{refused:>9}   (the reference here)")
+    print(f"{'kvcourse':26}{len(asked):>7}{0:>7}{0:>9}   (the reference here)")
     for peer in PEERS:
         run = subprocess.run(
             [args.python, __file__, "--answer", peer], input=lines, capture_output=True, text=True
@@ -187,14 +230,21 @@ def main() -> None:
         report(f"{peer} {answers[0]}", asked, right, answers[1:], args.verbose)
 
 
-def report(peer: str, asked: list[Row], right: list[list[set]], answers: list, verbose: bool) -> None:
+def distance(said: float, low: float, high: float) -> float:
+    """The factor by which `said` is off the range, 1 within it."""
+    nearest = min(max(said, low), high)
+    return max(said, nearest) / min(said, nearest) if said > 0 and nearest > 0 else 1e9
+
+
+def report(peer: str, asked: list[Row], right: list[list[list]], answers: list, verbose: bool) -> None:
     counts, factor, model = {"right": 0, "wrong": 0, "refused": 0}, 1.0, ""
     for row, sizes, said in zip(asked, right, answers, strict=True):
         if isinstance(said, str):
             counts["refused"] += 1
             continue
-        off = max(min((max(s, e) / min(s, e) if s and e else 1e9) for e in want)
-                  for s, want in zip(said, sizes, strict=True))  # fmt: skip
+        off = max(
+            min(distance(s, low, high) for low, high in want) for s, want in zip(said, sizes, strict=True)
+        )
         counts["right" if off <= 1.001 else "wrong"] += 1
         if verbose and off > 1.001:
             print(f"    {row['model']}: off by {off:.3g}")
