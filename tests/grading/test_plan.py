@@ -98,8 +98,8 @@ def test_bound_names(source, names):
 
 
 def test_hidden_lines_are_those_between_the_markers():
-    assert hidden_lines("a\n# BEGIN HIDDEN TESTS\nb\n# END HIDDEN TESTS\nc") == [(2, 4)]
-    assert hidden_lines("a") == []
+    assert hidden_lines("a\n# BEGIN HIDDEN TESTS\nb\n# END HIDDEN TESTS\nc") == ((2, 4),)
+    assert hidden_lines("a") == ()
 
 
 def test_modules_are_found_in_every_cell():

@@ -58,6 +58,10 @@ class StockCourse:
         """Grade all submissions of an assignment in one process. Return nbgrader's exit status."""
         return self._nbgrader(["autograde", assignment], "Autograding ", progress)
 
+    def feedback(self, assignment: str) -> int:
+        """Write the feedback of all submissions of an assignment. Return nbgrader's exit status."""
+        return self._nbgrader(["generate_feedback", assignment], "Generating feedback ", lambda _: None)
+
     def scores(self, assignment: str) -> dict[str, Graded]:
         """Return each submission's graded cells."""
         return read_scores(self.folder, assignment)

@@ -1,9 +1,30 @@
 """The code of a test cell: its last expression apart, and which of its lines are running."""
 
 import ast
+import functools
+import marshal
 import sys
 from collections.abc import Iterator
 from typing import Any
+
+
+def file_of(key: str) -> str:
+    """The name that a cell's code has for tracebacks."""
+    return f"<{key}>"
+
+
+@functools.lru_cache(maxsize=1000)
+def packed(source: str, file: str) -> bytes:
+    """What `split_last` gives, as bytes for `unpacked`: every submission brings the same cells.
+
+    Raise SyntaxError for what is no Python.
+    """
+    return marshal.dumps(split_last(source, file))
+
+
+def unpacked(data: bytes | bytearray) -> tuple[Any, Any, int, set[str]]:
+    """What `packed` packed, of the same Python; from a process that is trusted."""
+    return marshal.loads(data)
 
 
 def split_last(source: str, file: str) -> tuple[Any, Any, int, set[str]]:

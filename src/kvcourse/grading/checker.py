@@ -16,7 +16,7 @@ from typing import Any
 
 from kvcourse.checks import markers
 from kvcourse.grading import outputs as out
-from kvcourse.grading.cell_code import lines_on_stack, split_last
+from kvcourse.grading.cell_code import file_of, lines_on_stack, unpacked
 from kvcourse.grading.checker_connection import CheckerConnection
 from kvcourse.grading.crossing import CrossingMarkers
 from kvcourse.grading.failure import Failure
@@ -33,11 +33,11 @@ class CellTimeout(Fault):
 
 class Checker:
     """One submission's run. `job`: cells, exports, limit (seconds a cell), seed, first (index of the first
-    test).
+    test). A test cell's `code` is its place in `codes`, or says why it has none.
     """
 
-    def __init__(self, control: socket.socket, job: dict) -> None:
-        self.control = control
+    def __init__(self, control: socket.socket, job: dict, codes: list[bytearray]) -> None:
+        self.control, self.codes = control, codes
         self.cells, self.exports, self.limit = job["cells"], frozenset(job["exports"]), job["limit"]
         self.first = job["first"]
         self.sink = out.Sink()
@@ -62,6 +62,7 @@ class Checker:
                 if index >= self.first or cell["kind"] != "test":
                     self._report(index, self._run_cell(index, cell))
         sys.stdout, sys.stderr = stdout
+        self._drop()
         self._say({"end": True})
 
     def _run_cell(self, index: int, cell: dict) -> dict:
@@ -224,14 +225,14 @@ class Checker:
         error.
         """
         key, source = cell["key"], cell["source"]
-        file = f"<{key}>"
+        file = file_of(key)
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         hidden = [range(first, last + 1) for first, last in cell["hidden"]]
         self.sink.place = lambda: any(line in part for line in lines_on_stack(file) for part in hidden)
-        try:
-            body, last, last_line, used = split_last(source, file)
-        except SyntaxError as error:
-            return {"passed": False, "problem": f"the test cell is no Python: {error}"}
+        code = cell["code"]
+        if type(code) is str:
+            return {"passed": False, "problem": f"the test cell is no Python: {code}"}
+        body, last, last_line, used = unpacked(self.codes[code])
         try:
             connection = self._connected()
             with self._limited():
@@ -279,10 +280,14 @@ class Checker:
 
 
 def serve(control: socket.socket, prepare: Callable[[], None]) -> None:
-    """Take one job from the parent, run it, and end this process."""
-    job, _ = recv_frame(control)
-    if job["seed"] is not None:
-        os.environ[SEED] = job["seed"]
-    prepare()
-    Checker(control, job).run()
-    os._exit(0)
+    """Run the parent's jobs, one after another, until it hangs up; then end this process."""
+    try:
+        while True:
+            job, codes = recv_frame(control)
+            os.environ.pop(SEED, None)
+            if job["seed"] is not None:
+                os.environ[SEED] = job["seed"]
+            prepare()
+            Checker(control, job, codes).run()
+    except PeerDied:
+        os._exit(0)

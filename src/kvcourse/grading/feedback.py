@@ -18,10 +18,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from kvcourse.course.regions import split_regions
 from kvcourse.grading.autograded import MARK
 from kvcourse.grading.clean_html import MarkupRoom, as_typed, clean, markdown, markdown_once, plain
-from kvcourse.grading.plan import hidden_lines
+from kvcourse.grading.plan import hidden_lines, visible
 
 MAX_TEXT = 20_000
 MAX_CODE = 120_000  # characters of code in colors, a page
@@ -122,12 +121,12 @@ def _section(cell: Any, grades: dict, comments: dict[str, str], rooms: Rooms) ->
     mine = not meta or meta.get("solution", False)
     parts = [_score(grades[name])] if name in grades else []
     if cell.cell_type == "markdown":
-        shown = split_regions(cell.source)[0] if not mine else cell.source
+        shown = cell.source if mine else visible(cell.source)
         parts.append(rooms.fit(rooms.markdown(shown)) if mine else markdown_once(shown))
     elif cell.cell_type == "raw":
         parts.append(rooms.fit(f"<pre>{html.escape(cell.source[:MAX_TEXT])}</pre>"))
     else:
-        shown = cell.source if mine else split_regions(cell.source)[0].strip()
+        shown = cell.source if mine else visible(cell.source)
         if shown.strip():
             shown = shown[:MAX_TEXT]
             parts.append(

@@ -6,6 +6,7 @@ from it.
 """
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from kvcourse.grading.submission import SubmittedCell
 
 BEGIN, END = re.compile(r"\bBEGIN HIDDEN TESTS\b"), re.compile(r"\bEND HIDDEN TESTS\b")
 OWN = "own"  # the role of cells that the student added
+KEPT = 2000  # cells of the instructor's: each submission asks the same of them
 
 
 @dataclass
@@ -30,7 +32,7 @@ class PlannedCell:
     cell_type: str
     source: str
     master: Any = None  # the instructor's cell, None for the student's own
-    hidden: list[tuple[int, int]] = field(default_factory=list)  # first and last line of each hidden part
+    hidden: tuple[tuple[int, int], ...] = ()  # first and last line of each hidden part
 
     @property
     def runs(self) -> str | None:
@@ -91,7 +93,8 @@ def grade_id(cell: Any) -> str:
     return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
-def hidden_lines(source: str) -> list[tuple[int, int]]:
+@functools.lru_cache(maxsize=KEPT)
+def hidden_lines(source: str) -> tuple[tuple[int, int], ...]:
     """First and last line of each part between the markers of hidden tests, markers included."""
     parts, begin = [], None
     for number, line in enumerate(source.split("\n"), 1):
@@ -100,21 +103,19 @@ def hidden_lines(source: str) -> list[tuple[int, int]]:
         elif END.search(line) and begin is not None:
             parts.append((begin, number))
             begin = None
-    return parts
+    return tuple(parts)
 
 
-def bound_names(source: str) -> set[str]:
+@functools.lru_cache(maxsize=KEPT)
+def bound_names(source: str) -> frozenset[str]:
     """The names that a cell binds at its top level, inside if, for, with and try too."""
     try:
         tree = ast.parse(
             "\n".join("" if line.startswith(("%", "!")) else line for line in source.split("\n"))
         )
     except SyntaxError:
-        return set()
-    names: set[str] = set()
-    for statement in tree.body:
-        names.update(_bound(statement))
-    return names
+        return frozenset()
+    return frozenset(name for statement in tree.body for name in _bound(statement))
 
 
 def imported_modules(master: Any) -> list[str]:
@@ -216,6 +217,7 @@ def _take_known(
         problems.append(Problem("skip-tag", f"cell {name} carries the tag skip-execution; it was run.", name))
 
 
+@functools.lru_cache(maxsize=KEPT)
 def visible(source: str) -> str:
     """What a release shows of a locked cell."""
     return split_regions(source)[0].strip()

@@ -4,11 +4,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from nbformat.v4 import writes  # without validation: the structure is the instructor's
-
 from kvcourse.course.files import write_atomic
 from kvcourse.grading.assignment import Assignment, Course
-from kvcourse.grading.autograded import build_notebook
+from kvcourse.grading.autograded import build_notebook, notebook_text
 from kvcourse.grading.feedback import render
 from kvcourse.grading.hand_ins import timestamp
 from kvcourse.grading.outcome import CellOutcome, fault_problem, score
@@ -74,7 +72,7 @@ class Writer:
     def _write_autograded(self, folder: Path, notebook: Any, submission: Submission) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         files = merged_files(submission.files, self.assignment.files)
-        files[f"{self.assignment.name}.ipynb"] = (writes(notebook) + "\n").encode()
+        files[f"{self.assignment.name}.ipynb"] = notebook_text(notebook).encode()
         for name, data in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

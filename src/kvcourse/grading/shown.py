@@ -11,26 +11,23 @@ from typing import Any
 
 from kvcourse.grading.launcher import Zygote
 from kvcourse.grading.outcome import CellOutcome
-from kvcourse.grading.runner import Job, Usage, run
+from kvcourse.grading.runner import Job, Runner, Usage
 
 FIXED = ("CellTimeout", "PeerDied", "ProtocolError")
 
 
 def run_for_feedback(zygote: Zygote, job: Job, slot: int = 0) -> tuple[list[CellOutcome], Usage]:
     """Run a job; outcomes that feedback must not show as they are get `instead`."""
-    outcomes, usage = run(zygote, job, slot)
-    late = {o.key for o in outcomes if o.late and visible_outputs(o) != job.known.get(o.key)}
-    if late:
-        again, more = run(zygote, without_hidden(job, late), slot)
-        shown = {outcome.key: visible_outputs(outcome) for outcome in again}
-        for outcome in outcomes:
-            if outcome.key in late:
-                instead = shown.get(outcome.key, [])
-                outcome.instead = instead + [word for word in _own_words(outcome) if word not in instead]
-        usage.student += more.student
-        usage.checker += more.checker
-        usage.memory = max(usage.memory, more.memory)
-    return outcomes, usage
+    with Runner(zygote, slot) as runner:
+        outcomes = runner.run(job)
+        late = {o.key for o in outcomes if o.late and visible_outputs(o) != job.known.get(o.key)}
+        again = runner.run(without_hidden(job, late)) if late else []
+    shown = {outcome.key: visible_outputs(outcome) for outcome in again}
+    for outcome in outcomes:
+        if outcome.key in late:
+            instead = shown.get(outcome.key, [])
+            outcome.instead = instead + [word for word in _own_words(outcome) if word not in instead]
+    return outcomes, runner.usage
 
 
 def without_hidden(job: Job, tests: set[str] | None = None) -> Job:

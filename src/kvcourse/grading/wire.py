@@ -35,9 +35,17 @@ class CannotEncode(TypeError):
     """A value that does not cross between the two processes."""
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)  # made once: json.dumps makes one a call
+DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
 def send_frame(sock: socket.socket, header: Any, buffers: Sequence[Any] = ()) -> None:
     """Send one frame. Raise CannotEncode for one that is too large, PeerDied if nobody takes it."""
-    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
+    text = ENCODER.encode(header).encode("ascii")
     sizes = [len(buffer) for buffer in buffers]
     if len(text) > MAX_HEADER or len(sizes) > MAX_BUFFERS or sum(sizes) > MAX_TOTAL:
         raise CannotEncode(
@@ -74,13 +82,9 @@ def recv_frame(sock: socket.socket) -> tuple[Any, list[bytearray]]:
 def parse_header(text: bytes | bytearray) -> Any:
     """Return the JSON value of a header, or raise ProtocolError."""
     try:
-        return json.loads(text.decode("ascii"), parse_constant=_no_constant)
+        return DECODER.decode(text.decode("ascii"))
     except (ValueError, RecursionError, MemoryError) as error:
         raise ProtocolError(f"a header is not JSON ({type(error).__name__})") from None
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
 
 
 def _read(sock: socket.socket, size: int) -> bytearray:
