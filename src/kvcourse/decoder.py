@@ -153,13 +153,14 @@ class Decoder:
         heads = c.num_heads + c.num_kv_heads  # of q and k
         cos, sin = (t.to(self.dtype) for t in rope_angles(positions, self._frequencies))  # (B, 1, T, D)
         x = F.embedding(ids, self.embedding)  # (B, T, d)
+        attend = cache.attend if cache is not None else None
         for i, layer in enumerate(self.layers):
             # Attention: every new token gets q, k and v; k and v are what later tokens will ask for again.
             h = rms_norm(x, layer.attention_norm, c.rms_norm_eps)
             qkv = layer.qkv(h).unflatten(-1, (-1, c.head_dim)).transpose(1, 2)  # (B, H + 2 H_kv, T, D)
             qk, v = rotate(qkv[:, :heads], cos, sin), qkv[:, heads:]
             q, k = qk[:, : c.num_heads], qk[:, c.num_heads :]  # (B, H, T, D), (B, H_kv, T, D)
-            a = causal_attention(q, k, v) if cache is None else cache.attend(i, q, k, v)  # (B, H, T, D)
+            a = causal_attention(q, k, v) if attend is None else attend(i, q, k, v)  # (B, H, T, D)
             x = x + layer.output(a.transpose(1, 2).flatten(2))  # (B, T, d)
             # MLP (SwiGLU, arXiv:2002.05202): each token on its own.
             h = rms_norm(x, layer.mlp_norm, c.rms_norm_eps)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kvcourse.checks.changes import Change, changed_inside, changes, parameters
+from kvcourse.checks.nodes import KEPT, every, walk, without_annotations
 
-KEPT = 1000  # cells, and statements
 RUNNING = "run|rerun|recall|store|macro|edit"  # magics that may bind names
 ANY = "*"  # stands for every name: what a star import binds
 
@@ -97,11 +97,11 @@ def _counts(change: Change, made: Sequence[Binding], found: Sequence[Binding]) -
 @functools.lru_cache(maxsize=KEPT)
 def used(node: ast.AST) -> frozenset[str]:
     """Global names that a statement reads, at once or when what it defines is called. No annotations."""
-    bare = _Bare().visit(ast.parse(ast.unparse(node)))
+    bare = without_annotations(node)
     try:
         table = symtable.symtable(ast.unparse(bare), "<cell>", "exec")
     except SyntaxError:  # such as an `await` at the top level
-        return frozenset(part.id for part in ast.walk(bare) if isinstance(part, ast.Name))
+        return frozenset(part.id for part in walk(bare) if isinstance(part, ast.Name))
     return frozenset(_globals(table))
 
 
@@ -110,7 +110,7 @@ def _in_block(body: Sequence[ast.stmt], sure: bool) -> Iterator[tuple[ast.AST, s
         yield from ((node, change, False) for change in changes(node))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield node, {node.name}, sure
-            told = [part.names for part in ast.walk(node) if isinstance(part, ast.Global)]
+            told = [part.names for part in every(node) if isinstance(part, ast.Global)]
             declared = set().union(*told)
             changed = changed_inside(node)
             declared |= changed & used(node) if changed else set()
@@ -161,7 +161,7 @@ def _read(node: ast.AST) -> Iterator[ast.expr]:
 def _stored(node: ast.AST) -> set[str]:
     """Names bound in an expression, a target or a pattern; for `x[0] = y` and `x.a = y` it is `x`."""
     names = set()
-    for part in ast.walk(node):
+    for part in every(node):
         if isinstance(getattr(part, "ctx", None), ast.Store):
             while isinstance(part, (ast.Attribute, ast.Subscript, ast.Starred)):
                 part = part.value
@@ -179,23 +179,3 @@ def _globals(table: symtable.SymbolTable) -> Iterator[str]:
             yield symbol.get_name()
     for child in table.get_children():
         yield from _globals(child)
-
-
-class _Bare(ast.NodeTransformer):
-    """Takes the annotations out, which are read by nobody."""
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        return ast.arg(node.arg)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        self.generic_visit(node)
-        if node.value is None:
-            return ast.Pass()
-        return ast.Assign([node.target], node.value, lineno=0)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        self.generic_visit(node)
-        node.returns = None
-        return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef

@@ -5,8 +5,11 @@ A guess from the text alone, made so that comparing two functions in a scratch c
 
 import ast
 import builtins
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from kvcourse.checks.nodes import KEPT, every, walk
 
 CHANGING = {  # methods that put an argument into their object
     "append", "appendleft", "extend", "extendleft", "insert", "update", "add", "setdefault", "push", "put",
@@ -33,12 +36,12 @@ def changes(node: ast.AST) -> Iterator[Change]:
     """What the calls in a statement may change when it runs: those in bodies of functions do not run yet."""
     for call in _running(node):
         reads = ast.List([*call.args, *(word.value for word in call.keywords)], ast.Load())
-        if not any(isinstance(part, ast.Name) for part in ast.walk(reads)):
+        if not any(isinstance(part, ast.Name) for part in walk(reads)):
             continue
         reads.elts.append(call.func)
         name = root(call.func.value) if isinstance(call.func, ast.Attribute) else ""
         if name and not hasattr(builtins, name):
-            plain = not any(isinstance(part, ast.Call) for part in ast.walk(call.func))
+            plain = not any(isinstance(part, ast.Call) for part in every(call.func))
             yield Change(name, reads, method=plain and "__dict__" not in ast.unparse(call.func))
         yield from (Change(name, reads) for name in _first(call) | _lent(call))
         if isinstance(call.func, ast.Name):
@@ -51,17 +54,18 @@ def changes(node: ast.AST) -> Iterator[Change]:
             yield Change(root(part), ast.List([part, ast.Name(node.name, ast.Load())], ast.Load()))
 
 
-def changed_inside(function: ast.AST) -> set[str]:
+@functools.lru_cache(maxsize=KEPT)
+def changed_inside(function: ast.AST) -> frozenset[str]:
     """Names that the body of a function changes when it is called: its parameters and those from outside."""
     found = set()
-    for part in ast.walk(function):
+    for part in every(function):
         if isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
             found.add(root(part))
         elif isinstance(part, ast.Call):
             if isinstance(part.func, ast.Attribute) and part.func.attr in CHANGING:
                 found.add(root(part.func.value))
             found |= _first(part) | _lent(part)
-    return found - {""}
+    return frozenset(found - {""})
 
 
 def parameters(function: ast.AST) -> list[str]:

@@ -67,14 +67,13 @@ def attend(q: Any, keys: Any, values: Any, scale: float | None = None, tiled: bo
     num_heads, head_dim = q.shape
     num_kv_heads = keys.shape[0]
     scale = 1 / math.sqrt(head_dim) if scale is None else scale
+    wide_q, wide_keys, wide_values = q.double(), keys.double(), values.double()
     rows = []
     for head in range(num_heads):
         shared = head % num_kv_heads if tiled else head // (num_heads // num_kv_heads)
-        scores = [scale * float(q[head].double() @ key.double()) for key in keys[shared]]
-        top = max(scores)
-        weights = [math.exp(score - top) for score in scores]
-        mixed = sum(w * v.double() for w, v in zip(weights, values[shared], strict=True)) / sum(weights)
-        rows.append(mixed)
+        scores = scale * (wide_keys[shared] @ wide_q[head])  # (T,)
+        weights = torch.exp(scores - scores.max())  # (T,)
+        rows.append(weights @ wide_values[shared] / weights.sum())  # (D,)
     return torch.stack(rows).to(q.dtype)  # (H, D)
 
 
@@ -119,10 +118,11 @@ def attention_rows(
     v = (x.double() @ wide["v"].T).unflatten(-1, (num_kv_heads, -1))  # (T, H_kv, D)
     rows = []
     for step in range(len(positions)):
-        turned = [_turn(k[token], key_turns(step, token)) for token in range(step + 1)]
-        seen = [_turn(v[token], positions[token]) if rotate_values else v[token] for token in range(step + 1)]
-        keys, values = torch.stack(turned, dim=1), torch.stack(seen, dim=1)  # (H_kv, step + 1, D)
-        mixed = attend(_turn(q[step], query_turns(step)), keys, values, **attend_options)  # (H, D)
+        turned = _turn(k[: step + 1], [key_turns(step, token) for token in range(step + 1)])
+        seen = _turn(v[: step + 1], positions[: step + 1]) if rotate_values else v[: step + 1]
+        keys, values = turned.transpose(0, 1), seen.transpose(0, 1)  # (H_kv, step + 1, D)
+        query = _turn(q[step : step + 1], [query_turns(step)])[0]  # (H, D)
+        mixed = attend(query, keys, values, **attend_options)  # (H, D)
         rows.append(wide["o"] @ mixed.flatten())
     return torch.stack(rows).to(x.dtype)  # (T, d)
 
@@ -142,15 +142,18 @@ def attention_mistakes(
     }
 
 
-def _turn(heads: Any, position: int) -> Any:
-    """RoPE of `(H, D)` as multiplication by a complex number of length 1 for each pair (arXiv:2104.09864)."""
+def _turn(heads: Any, positions: list[int]) -> Any:
+    """RoPE of `(T, H, D)` as multiplication by a complex number of length 1 for each token and pair
+    (arXiv:2104.09864).
+    """
     import torch
 
     half = heads.shape[-1] // 2
-    pairs = torch.complex(heads[:, :half].contiguous(), heads[:, half:].contiguous())  # (H, D / 2)
-    angles = [position * 10000.0 ** (-i / half) for i in range(half)]
-    turned = pairs * torch.polar(torch.ones(half, dtype=heads.dtype), torch.tensor(angles, dtype=heads.dtype))
-    return torch.cat((turned.real, turned.imag), dim=-1)  # (H, D)
+    pairs = torch.complex(heads[..., :half].contiguous(), heads[..., half:].contiguous())  # (T, H, D / 2)
+    speeds = torch.tensor([10000.0 ** (-i / half) for i in range(half)], dtype=heads.dtype)
+    angles = torch.tensor(positions, dtype=heads.dtype)[:, None, None] * speeds  # (T, 1, D / 2)
+    turned = pairs * torch.polar(torch.ones_like(angles), angles)
+    return torch.cat((turned.real, turned.imag), dim=-1)  # (T, H, D)
 
 
 # ---- matrices of a decode step -------------------------------------------------------------------

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from kvcourse.checks import bindings as names
 from kvcourse.checks.changes import CHANGING, FUNCTIONS, root
 from kvcourse.checks.markers import cells
+from kvcourse.checks.nodes import every
 
 PLAIN_LOADERS = {"importlib", "pkgutil", "pickle", "runpy", "builtins", "__main__"}
 LOADERS = PLAIN_LOADERS | {  # modules that load others, run text or find others' objects
@@ -73,7 +74,7 @@ def borrowed(name: str, package: str = "kvcourse", given: Collection[str] = ()) 
 
 def _taken(node: ast.AST, package: str, given: Collection[str]) -> Iterator[str]:
     """The import statements in `node` that take something from `package` that is not given."""
-    for part in ast.walk(node):
+    for part in every(node):
         if isinstance(part, (ast.Import, ast.ImportFrom)) and _takes(part, package, given):
             yield ast.unparse(part)[:80]
 
@@ -89,7 +90,7 @@ def _takes(node: ast.Import | ast.ImportFrom, package: str, given: Collection[st
 def _way_around(cell: ast.Module) -> str:
     """A way to a module without naming it, anywhere in a cell: its name, or ""."""
     modules, taken = {}, set()
-    for node in ast.walk(cell):
+    for node in every(cell):
         if isinstance(node, ast.Import):
             modules |= {alias.asname or alias.name.partition(".")[0]: alias.name for alias in node.names}
             loaders = {alias.name.partition(".")[0] for alias in node.names} & LOADERS
@@ -106,8 +107,8 @@ def _way_around(cell: ast.Module) -> str:
                 return "sys.modules"
             taken |= taking
             modules |= {alias.asname or alias.name: source for alias in node.names if source in RUNNERS}
-    read_off = {id(node.value) for node in ast.walk(cell) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(cell):
+    read_off = {id(node.value) for node in every(cell) if isinstance(node, ast.Attribute)}
+    for node in every(cell):
         if isinstance(node, ast.Name):
             if node.id in INDIRECT - taken:
                 return node.id
@@ -193,14 +194,14 @@ def _rebinding(trees: Sequence[ast.Module], package: str) -> str:
 def _rebinds(cell: ast.Module) -> str:
     """What in a cell may replace a name of another cell, or ""."""
     harmless = set()
-    for node in ast.walk(cell):
+    for node in every(cell):
         if isinstance(node, FUNCTIONS):  # its own names
-            harmless |= {id(part) for part in ast.walk(node) if getattr(part, "id", "") in OF_PLACE}
+            harmless |= {id(part) for part in every(node) if getattr(part, "id", "") in OF_PLACE}
         elif isinstance(node, ast.Call) and node.args:  # vars(x)
             harmless |= {id(node.func)} if getattr(node.func, "id", "") in OF_PLACE else set()
         elif isinstance(node, ast.Compare):  # __name__ == "__main__"
             harmless |= {id(part) for part in node.comparators}
-    ways = (_replacing(node) for node in ast.walk(cell) if id(node) not in harmless)
+    ways = (_replacing(node) for node in every(cell) if id(node) not in harmless)
     return next(filter(None, ways), "")
 
 

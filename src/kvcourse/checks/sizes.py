@@ -21,7 +21,8 @@ def cache_bytes(config: ModelConfig, tokens: int, dtype_bytes: int = 2, batch: i
     """Bytes of a cache, measured: NumPy's count for each K and V, of which no number is ever stored."""
     one = np.zeros((), _OF_SIZE[dtype_bytes])
     shape = (batch, config.num_kv_heads, tokens, config.head_dim)  # (B, H_kv, T, D)
-    return sum(np.broadcast_to(one, shape).nbytes for _layer in range(config.num_layers) for _kv in "KV")
+    layers = (config.num_layers, 2, *shape)  # (L, K and V, B, H_kv, T, D)
+    return np.broadcast_to(one, layers).nbytes
 
 
 @cache
