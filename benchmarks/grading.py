@@ -4,10 +4,11 @@
                                  [--otter PYTHON --otter-submissions 4] [--no-wall]
 
 Submissions are the answers of the assignment's bank, in turn. Printed, a submission: CPU seconds of the code
-itself, the students' cells and the tests' cells apart (run in one forked IPython, which writes nothing); CPU
-and wall seconds of each grader; and of those the overhead, once beyond the students' own code and once beyond
-all the code. `kvcourse grade` sandboxes, starts its processes and writes feedback in that time; stock does
-the last in a command of its own. Then the run step and the whole with one worker and with two, in turns.
+alone, the students' cells and the tests' cells apart (run in one process, which notes nothing); CPU and wall
+seconds of each grader; and of those the overhead, once beyond the students' cells and once beyond all the
+code. Stock is timed as it comes, and with this course's setting that ends kernels at once; `kvcourse grade`
+sandboxes, starts its processes and writes feedback in its time, which is a command of its own of stock's.
+Then the run step and the whole with one worker and with two, in turns.
 
 Times are noisy on a shared machine: the load average stands beside them, and CPU seconds are steadier.
 `--stock N` lets stock grade only N of the submissions, `--no-wall` leaves the pairs at one run.
@@ -32,9 +33,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from kvcourse.checks import markers
 from kvcourse.course.authoring import released_notebook
 from kvcourse.course.bank import filled_in, read_bank
-from kvcourse.course.files import find_root
+from kvcourse.course.files import CONFIG, find_root
 from kvcourse.course.source import notebook_bytes, read_source, source_text
 from kvcourse.course.stock import StockCourse
 from kvcourse.grading.assignment import open_course, read_assignment, register
@@ -43,6 +45,7 @@ from kvcourse.grading.engine import best_level
 from kvcourse.grading.gradebook import open_gradebook
 
 ROOT = Path(__file__).resolve().parent.parent
+AS_IT_COMES, AT_ONCE = "nbgrader autograde", "nbgrader, kernels ended at once"
 
 
 def cpu() -> float:
@@ -86,33 +89,56 @@ def make_course(folder: Path, assignment: str, source, handed_in: dict[str, byte
     return folder
 
 
+class Cells(markers.Plain):
+    """The cells that ran, for tests that read them."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def cells(self) -> list[str]:
+        return self.texts
+
+
+def compiled(source: str):
+    """A cell's code without its magics; nothing, where it is no Python."""
+    lines = ["" if line.startswith(("%", "!")) else line for line in source.split("\n")]
+    try:
+        return compile("\n".join(lines), "<cell>", "exec")
+    except SyntaxError:
+        return compile("", "<cell>", "exec")
+
+
 def own_seconds(source, handed_in: dict[str, bytes]) -> tuple[float, float]:
-    """CPU seconds a submission of the code alone, the students' and the tests': forked, nothing recorded."""
+    """CPU seconds a submission of the code alone, the students' and the tests', in one forked process.
+
+    Only what runs is timed: to compile it, to format errors and to note outputs is the graders' work.
+    """
     import torch
 
     from kvcourse.grading.plan import imported_modules, make_plan
-    from kvcourse.grading.shell import Keeper, make_shell
     from kvcourse.grading.submission import cells_of, parse_notebook
 
     torch.set_num_threads(1)
     for name in imported_modules(source):
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    shell = make_shell(Keeper())
-    shell.showtraceback = lambda *args, **more: None  # to format errors is the graders' work
-    shell.InteractiveTB.structured_traceback = lambda *args, **more: []
     spent = []
     for data in handed_in.values():
-        plan = make_plan(source, cells_of(parse_notebook(data)))
+        jobs = make_plan(source, cells_of(parse_notebook(data))).jobs()
+        codes = [compiled(job["source"]) for job in jobs]
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
             sys.stdout = sys.stderr = io.StringIO()
             used = {"test": 0.0, "student": 0.0, "setup": 0.0}
-            for job in plan.jobs():
-                began = time.process_time()
-                shell.run_cell(job["source"], store_history=True)
-                used[job["kind"]] += time.process_time() - began
+            namespace, run = {"__name__": "__main__"}, Cells()
+            with markers.use(run):
+                for job, code in zip(jobs, codes, strict=True):
+                    run.texts += [job["source"]] if job["kind"] != "test" else []
+                    began = time.process_time()
+                    with contextlib.suppress(BaseException):
+                        exec(code, namespace)
+                    used[job["kind"]] += time.process_time() - began
             os.write(write, f"{used['student']} {used['test'] + used['setup']}".encode())
             os._exit(0)
         os.waitpid(pid, 0)
@@ -183,15 +209,20 @@ def main(argv: list[str] | None = None) -> int:
     print(f"load average before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     try:
         students, tests = own_seconds(source, handed_in)
-        print(f"the code itself: {students:.3f} CPU s of the students', {tests:.3f} of the tests'")
-        print(f"{'':28} {'wall s':>8} {'CPU s':>8}   a submission")
+        print(f"the code alone: {students:.3f} CPU s of the students', {tests:.3f} of the tests'")
+        print(f"{'':32} {'wall s':>8} {'CPU s':>8}   a submission")
         peers: dict[str, float] = {}
-        if args.stock:
-            folder = make_course(work / "stock", args.assignment, source, first(args.stock))
+        for name in (AS_IT_COMES, AT_ONCE) if args.stock else ():
+            folder = make_course(work / name, args.assignment, source, first(args.stock))
             course = StockCourse(folder, ROOT, "benchmark")
-            wall, used, _ = timed(lambda: course.autograde(args.assignment))
-            peers["nbgrader autograde"] = used / args.stock
-            row("nbgrader autograde", wall / args.stock, used / args.stock)
+            if name == AS_IT_COMES:
+                graceful(folder / CONFIG)
+            wall, used, _ = timed(lambda c=course: c.autograde(args.assignment))
+            peers[name] = used / args.stock
+            row(name, wall / args.stock, used / args.stock)
+        if args.stock:
+            wall, used, _ = timed(lambda c=course: c.feedback(args.assignment))
+            row("nbgrader generate_feedback", wall / args.stock, used / args.stock)
         if args.otter:
             wall, used = otter_seconds(args.otter, work / "otter", source, first(args.otter_submissions))
             peers["otter run"] = used
@@ -227,6 +258,12 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
+def graceful(config: Path) -> None:
+    """Let kernels end as nbgrader lets them by itself."""
+    lines = config.read_text().splitlines(keepends=True)
+    config.write_text("".join(line for line in lines if "shutdown_kernel" not in line))
+
+
 def ratio(theirs: float, ours: float) -> str:
     """A ratio of overheads; ours may be too small to measure."""
     return f"{theirs / ours:.1f}" if ours > 0.01 else f"{theirs:.2f} s against less than 0.01 s"
@@ -234,7 +271,7 @@ def ratio(theirs: float, ours: float) -> str:
 
 def row(name: str, wall: float, used: float) -> None:
     """Print one line of the table."""
-    print(f"{name:28} {wall:8.3f} {used:8.3f}", flush=True)
+    print(f"{name:32} {wall:8.3f} {used:8.3f}", flush=True)
 
 
 if __name__ == "__main__":
