@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from lint_model import GradedCell, bound_in, is_check, names_of
 
 QUIET = {
-    "passed", "that", "integer", "integers", "number", "tensor", "mask", "tokens", "text", "own_work",
-    "rows_fed", "raises",
+    "passed", "formed", "that", "integer", "integers", "number", "tensor", "mask", "tokens", "text",
+    "own_work", "rows_fed", "raises",
 }  # fmt: skip
+OF_FORM = {"one_of", "choices", "record", "items", "own_work", "that", "passed", "formed"}
 NEVER = {"eval", "exec", "compile", "pickle", "marshal", "__import__", "globals", "locals", "get_ipython"}
 NOT_ON_ANSWERS = {
     "getattr", "setattr", "open", "format", "format_map", "isinstance", "issubclass", "vars", "str", "repr",
@@ -157,6 +158,31 @@ def ends_quietly(cell):
         isinstance(last, ast.Name) and last.id in scores
     ):
         yield f"line {last.lineno}: the last expression is neither a check nor a score from credit or size"
+
+
+@cell_rule
+def says_what_was_checked(cell):
+    """A choice whose shown part sees only its form ends with `formed`: a wrong one gets there, too.
+
+    Only the form is seen where the answer takes no inputs and no check compares what it gave with a value.
+    """
+    asked, compared, checks = [], [], []
+    for node in cell.find(ast.Call, ast.Assert):
+        if node.lineno in cell.hidden:
+            continue
+        if isinstance(node, ast.Assert):
+            compared += [node] if cell.touches(node.test) else []
+        elif is_check(node):
+            checks.append(node)
+        elif names_of(node) & cell.answers and (node.args or node.keywords):
+            asked.append(node)
+    methods = {check.func.attr for check in checks}
+    form_only = methods & {"one_of", "choices"} and methods <= OF_FORM and not (asked or compared)
+    for check in checks:
+        if check.func.attr == "passed" and form_only:
+            yield f"line {check.lineno}: expected check.formed; a choice that is wrong gets here, too"
+        if check.func.attr == "formed" and not form_only:
+            yield f"line {check.lineno}: expected check.passed; more than the form of a choice is checked"
 
 
 @cell_rule

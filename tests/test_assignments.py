@@ -116,7 +116,7 @@ def test_every_assignment_is_here():
 def test_reference_gets_every_point(monkeypatch, name, seed):
     monkeypatch.setenv("KVCOURSE_CLASS_SEED", seed)
     points, said = run(source(name))
-    missed = {cell: said[cell] for cell in points if "pass" not in said[cell]}
+    missed = {cell: text for cell, text in said.items() if not ("pass" in text or "has the form" in text)}
     assert sum(points.values()) == FACTS[name].points, missed
 
 

@@ -118,6 +118,14 @@ BAD = {
         "### BEGIN HIDDEN TESTS\nassert 1 <= f(1)\n### END HIDDEN TESTS",
         "assert 1 <= f(1)\n### BEGIN HIDDEN TESTS\n# nothing yet\n### END HIDDEN TESTS",
     ],
+    "says_what_was_checked": [
+        "check.one_of(f(), 'abcd', 'f()')\ncheck.passed('q2-test')",
+        "check.own_work('f')\nx = check.choices(f(), 'abcd', 'f()')\ncheck.passed('q2-test')",
+        "x, y = check.record(f(), ['a', 'b'], 'f()')\ncheck.one_of(x, 'ab', 'f()')\ncheck.passed('q2-test')",
+        "x = check.one_of(f(1), 'ab', 'f(1)')\ncheck.that(x == 'a', 'f(1)', 'No.')\ncheck.formed('q2-test')",
+        "x = f()\ncheck.integer(x, 3, 'f()')\ncheck.formed('q2-test')",
+        "x = f()\nassert type(x) is str and x == 'a'\ncheck.one_of(x, 'ab', 'f()')\ncheck.formed('q2-test')",
+    ],
     "raises_and_does_not": [
         "from kvcourse.checks import check\ncheck.raises(ValueError, f, -1, case='f(-1)')",
         "import pytest\nwith pytest.raises(ValueError):\n    f(-1)",
@@ -140,6 +148,23 @@ def test_points_are_above_zero(points):
 def test_a_score_may_come_from_a_size():
     source = "from kvcourse.checks import blind\nscore = blind.size(f(), 3, 'f()', 2, 1)\nscore"
     assert findings("ends_quietly", source) == []
+
+
+CHOICE = """
+from kvcourse.checks import check, hidden
+
+letter = check.one_of(f(), "abcd", "f()")
+### BEGIN HIDDEN TESTS
+hidden.that(letter == "c", "f()", "Look again.")
+assert letter == "c"
+### END HIDDEN TESTS
+check.formed("q2-test")
+"""
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_choice_that_only_the_hidden_part_judges_is_fine(name):
+    assert findings(name, CHOICE) == []
 
 
 def test_must_raise_beside_must_not_raise_is_fine():

@@ -375,6 +375,12 @@ def test_passed_is_quiet_on_stderr(capsys):
     assert "q2-cached" in out and err == ""
 
 
+def test_formed_does_not_say_that_a_choice_is_right(capsys):
+    assert check.formed("q9-meaning") is None
+    out, err = capsys.readouterr()
+    assert "q9-meaning" in out and "form" in out and "grading" in out and "pass" not in out and err == ""
+
+
 def test_arithmetic_checks_import_no_torch():
     code = "import sys, kvcourse.checks.markers, kvcourse.checks.seed; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,7 +3,8 @@
 `check` is for the part of a test cell that learners read: its messages show the values. `hidden` is for the
 part behind nbgrader's hidden markers: the same checks, but a message tells neither inputs nor values, only
 the kind of error and the likely mistake, so feedback does not give the hidden test away. `blind` is for a
-visible check whose expected value is the answer itself: it shows what came, not what was expected.
+visible check whose expected value is the answer itself: it shows what came, not what was expected. A cell
+ends with `passed`, or with `formed` where its visible part cannot tell a right choice from a wrong one.
 
     check.integer(rows_projected(64, 16, True), 79, "rows_projected(64, 16, cached=True)",
                   quantity="rows_projected", prompt=64, new=16, cached=True)
@@ -62,6 +63,10 @@ class Checks(Numbers, Answers, Lists, Tensors):
     def passed(self, name: str) -> None:
         """Say that the checks of this cell went through, and that grading adds others."""
         print(f"{name}: the checks you see pass. Grading adds others of the same kind.")
+
+    def formed(self, name: str) -> None:
+        """Say so of a choice whose checks see no more than its form, which a wrong one has as well."""
+        print(f"{name}: this has the form of an answer. Only grading tells whether it is right.")
 
 
 check = Checks(show=True)

@@ -30,7 +30,7 @@ def true_statements():
 
 # %% wrong: the cache becomes smaller
 # points: q1-reading=1
-# hint: q1-reading: the checks you see pass
+# hint: q1-reading: this has the form of an answer
 def the_fix():
     return "a"
 
@@ -41,7 +41,7 @@ def true_statements():
 
 # %% wrong: attention is computed again
 # points: q1-bytes=1
-# hint: q1-bytes: the checks you see pass
+# hint: q1-bytes: this has the form of an answer
 def the_fix():
     return "b"
 
@@ -52,7 +52,7 @@ def true_statements():
 
 # %% wrong: only for CPU servers
 # points: q1-bytes=1 q1-reading=1
-# hint: q1-bytes: the checks you see pass
+# hint: q1-bytes: this has the form of an answer
 def the_fix():
     return "d"
 
@@ -63,7 +63,7 @@ def true_statements():
 
 # %% wrong: needs a GPU
 # points: q1-fix=1 q1-bytes=1
-# hint: q1-fix: the checks you see pass
+# hint: q1-fix: this has the form of an answer
 def the_fix():
     return "c"
 
@@ -74,7 +74,7 @@ def true_statements():
 
 # %% wrong: no last block is part empty
 # points: q1-fix=1 q1-reading=1
-# hint: q1-fix: the checks you see pass
+# hint: q1-fix: this has the form of an answer
 def the_fix():
     return "c"
 
@@ -85,7 +85,7 @@ def true_statements():
 
 # %% wrong: sharing saves nothing
 # points: q1-fix=1 q1-reading=1
-# hint: q1-fix: the checks you see pass
+# hint: q1-fix: this has the form of an answer
 def the_fix():
     return "c"
 
@@ -96,7 +96,7 @@ def true_statements():
 
 # %% wrong: no table is needed
 # points: q1-fix=1 q1-bytes=1
-# hint: q1-fix: the checks you see pass
+# hint: q1-fix: this has the form of an answer
 def the_fix():
     return "c"
 
