@@ -2,20 +2,27 @@
 
 import json
 import os
+import shutil
+import sys
+import time
 import zipfile
+from unittest.mock import Mock
 
 import pytest
 from course_files import snapshot
 
 from kvcourse.cli import main
+from kvcourse.course import earlier_zip
 from kvcourse.course.authoring import release
+from kvcourse.course.earlier_zip import written
 from kvcourse.course.files import CourseError
 from kvcourse.course.hand_in import check_folder, hand_in
 from kvcourse.course.work import copy_work
+from permissions import run_held_back
 
 
 @pytest.fixture
-def folder(course):
+def untouched(course):
     """A learner's folder as `make lab` leaves it."""
     release(course)
     copy_work(course)
@@ -23,16 +30,23 @@ def folder(course):
 
 
 @pytest.fixture
+def folder(untouched):
+    """A learner's folder with an answer in each cell for one."""
+    edit(untouched, answer_all)
+    return untouched
+
+
+@pytest.fixture
 def change(folder):
     """Change the learner's notebook: change(function of its JSON)."""
+    return lambda how: edit(folder, how)
 
-    def apply(how):
-        path = folder / "tiny.ipynb"
-        notebook = json.loads(path.read_text())
-        how(notebook)
-        path.write_text(json.dumps(notebook))
 
-    return apply
+def edit(folder, how):
+    path = folder / "tiny.ipynb"
+    notebook = json.loads(path.read_text())
+    how(notebook)
+    path.write_text(json.dumps(notebook))
 
 
 def at(notebook, grade_id):
@@ -45,8 +59,7 @@ def answer_all(notebook):
             cell["source"] = ["answer = 1"]
 
 
-def test_zip_has_the_notebook_and_extra_files_in_the_grading_layout(folder, change, tmp_path):
-    change(answer_all)
+def test_zip_has_the_notebook_and_extra_files_in_the_grading_layout(folder, tmp_path):
     (folder / "helper.py").write_text("x = 1\n")
     (folder / "tiny.new.ipynb").write_text("{}")
     (folder / "scratch.ipynb").write_text("{}")
@@ -67,7 +80,9 @@ def test_zip_has_the_notebook_and_extra_files_in_the_grading_layout(folder, chan
     ]
 
 
-def test_command_line(folder, change, capsys):
+def test_command_line(folder, course, change, capsys):
+    stub = at(json.loads((course / "exercises" / "tiny" / "tiny.ipynb").read_text()), "q1")["source"]
+    change(lambda nb: at(nb, "q1").update(source=stub))
     assert main(["hand-in", str(folder)]) == 0
     out = capsys.readouterr().out
     assert "q1 is as it was released: not answered yet." in out and "tiny.zip: ready to hand in" in out
@@ -203,8 +218,7 @@ def test_a_name_that_no_assignment_has_is_refused(folder, change, capsys, name):
     assert not folder.with_suffix(".zip").exists()
 
 
-def test_a_file_whose_name_is_no_text_is_left_out_and_said(folder, change, capsys):
-    change(answer_all)
+def test_a_file_whose_name_is_no_text_is_left_out_and_said(folder, capsys):
     (folder / os.fsdecode(b"caf\xe9.txt")).write_text("x")
     assert main(["hand-in", str(folder)]) == 1
     assert "not UTF-8 text: rename it" in capsys.readouterr().out
@@ -230,6 +244,132 @@ def test_the_zip_never_destroys_anything(folder, tmp_path, capsys):
     ):
         assert sentence in one_sentence(capsys, folder, "-o", place)
     assert snapshot(folder) == before and not (tmp_path / "absent").exists()
+
+
+# ---- a zip from before ---------------------------------------------------------------------------
+
+
+def earlier(folder, seconds=1_780_000_000.0):
+    """Hand in what is there, long ago; return the zip, its bytes and its date as it must be said."""
+    path = hand_in(folder)
+    os.utime(path, (seconds, seconds))
+    return path, path.read_bytes(), time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def copy_twice(notebook):
+    notebook["cells"].append(at(notebook, "q1"))
+
+
+def test_a_zip_from_before_is_named_where_nothing_was_zipped(folder, change, capsys, tmp_path):
+    change(copy_twice)
+    assert main(["hand-in", str(folder)]) == 1
+    assert capsys.readouterr().out.endswith("with --anyway.\n")  # there is none
+    change(lambda nb: nb["cells"].pop())
+    path, before, date = earlier(folder)
+    change(copy_twice)
+    for place in ([], ["-o", str(tmp_path / "new.zip")], ["-o", os.path.relpath(path)]):
+        assert main(["hand-in", str(folder), *place]) == 1
+        out = capsys.readouterr().out
+        last = out.splitlines()[-1]
+        assert out.count("was left as it is") == 1
+        assert last.endswith(
+            f"tiny.zip, written {date}, was left as it is: it does not hold what is here now."
+        )
+    assert path.read_bytes() == before and not (tmp_path / "new.zip").exists()
+    assert main(["hand-in", str(folder), "--anyway"]) == 0
+    assert f"; it replaces the one written {date}." in capsys.readouterr().out and path.read_bytes() != before
+    assert main(["hand-in", str(folder)]) == 1  # of that very work, problem and all
+    assert capsys.readouterr().out.endswith("was left as it is: it holds just what is here now.\n")
+    assert main(["hand-in", str(folder), "--anyway"]) == 0
+    assert "replaces" not in capsys.readouterr().out
+
+
+def test_a_zip_from_before_is_named_where_the_work_cannot_be_read(folder, capsys):
+    path, before, date = earlier(folder)
+    (folder / "tiny.ipynb").write_text("nonsense {")
+    assert f"{path}, written {date}, was left as it is: it does not hold" in one_sentence(capsys, folder)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("version", [1, 0])
+def test_an_untouched_notebook_does_not_take_the_place_of_work(folder, course, capsys, version):
+    path, before, date = earlier(folder)
+    shutil.copy(course / "exercises" / "tiny" / "tiny.ipynb", folder)
+    edit(folder, lambda nb: nb["metadata"]["kvcourse"].update(version=version))
+    assert main(["hand-in", str(folder)]) == 1
+    out = capsys.readouterr().out
+    assert "tiny.ipynb: nothing in it is answered" in out and "not answered yet" not in out
+    assert "--anyway" in out and f"{path}, written {date}, was left as it is" in out
+    assert path.read_bytes() == before
+    assert main(["hand-in", str(folder), "--anyway"]) == 0
+    assert f"it replaces the one written {date}" in capsys.readouterr().out and path.read_bytes() != before
+
+
+def test_one_answer_is_enough_even_where_an_untouched_copy_follows(untouched):
+    assert any("nothing in it is answered" in problem for problem in check_folder(untouched).problems)
+    stub = at(json.loads((untouched / "tiny.ipynb").read_text()), "q1")
+    edit(untouched, lambda nb: (at(nb, "q1").update(source=["answer = 1"]), nb["cells"].append(stub)))
+    problems = check_folder(untouched).problems
+    assert [problem for problem in problems if "2 times" in problem] == problems != []
+
+
+def test_a_zip_dated_later_than_now_is_as_old_as_what_it_holds(folder, change, capsys):
+    *_, date = earlier(folder, time.time() + 5e8)
+    change(copy_twice)
+    assert main(["hand-in", str(folder)]) == 1
+    assert f"written {date}, was left as it is: it does not hold what is here now" in capsys.readouterr().out
+
+
+def test_a_date_that_no_calendar_has_is_left_out(folder, monkeypatch):
+    path, *_ = earlier(folder)
+    assert written(path).startswith("written 20")
+    for error in (OverflowError, OSError, ValueError):
+        monkeypatch.setattr(earlier_zip, "datetime", Mock(fromtimestamp=Mock(side_effect=error)))
+        assert written(path) == "written before"
+
+
+def test_what_may_not_be_read_or_written_is_one_sentence(folder, change):
+    path, _, date = earlier(folder)
+    command = [sys.executable, "-m", "kvcourse.cli", "hand-in", str(folder)]
+
+    def refused(locked, mode, *more):
+        before = locked.stat().st_mode
+        locked.chmod(mode)
+        done = run_held_back([*command, *more])
+        locked.chmod(before)
+        assert done.returncode in (1, 2) and "Traceback" not in done.stderr
+        return (done.stdout + done.stderr).splitlines()[-1]
+
+    stays = f"{path}, written {date}, was left as it is: it does not hold what is here now."
+    assert refused(folder / "tiny.ipynb", 0) == (
+        f"kvcourse hand-in: tiny.ipynb: cannot be read (Permission denied). {stays}"
+    )
+    change(lambda nb: at(nb, "q1").update(source=["answer = 2"]))
+    assert refused(path.parent, 0o500).endswith(f"{path}: cannot be written (Permission denied). {stays}")
+    change(copy_twice)
+    assert refused(path, 0) == stays
+    (folder.parent / "closed").mkdir()
+    closed = folder.parent / "closed" / "a.zip"
+    assert f"{closed}: cannot be reached (Permission denied)." in refused(closed.parent, 0, "-o", str(closed))
+
+
+def test_a_zip_of_another_assignment_is_not_replaced(folder, tmp_path, capsys):
+    one = tmp_path / "all.zip"
+    with zipfile.ZipFile(one, "w") as archive:
+        archive.writestr("a1-decoding/a1-decoding.ipynb", "{}")
+    other = tmp_path / "essay.txt"
+    other.write_text("mine")
+    for path, found in ((one, "holds a1-decoding"), (other, "is no zip of a notebook")):
+        before = path.read_bytes()
+        assert main(["hand-in", str(folder), "-o", str(path)]) == 1
+        assert (
+            f"{path}: is there already and {found}; give tiny another name with -o."
+            in capsys.readouterr().out
+        )
+        assert path.read_bytes() == before
+        assert main(["hand-in", str(folder), "-o", str(path), "--anyway"]) == 0
+        assert main(["hand-in", str(folder), "-o", str(path)]) == 0
+        capsys.readouterr()
 
 
 def test_the_zip_of_a_folder_with_a_dot_keeps_its_whole_name(folder):

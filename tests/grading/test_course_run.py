@@ -1,7 +1,6 @@
 # ruff: noqa: E501  (queries and expectations on one line)
 """Whole runs over a small class: what is written, what a second run does, and what a failure leaves behind."""
 
-import ctypes
 import json
 import os
 import random
@@ -23,6 +22,7 @@ from kvcourse.grading import course_run
 from kvcourse.grading.assignment import open_course
 from kvcourse.grading.course_run import Settings, grade_assignment
 from kvcourse.grading.gradebook import GradebookError
+from permissions import run_held_back
 
 
 def test_a_class_is_graded_recorded_and_answered(course, tiny, grade):
@@ -176,16 +176,9 @@ def test_a_full_disk_is_one_sentence_and_the_submission_is_not_half_recorded(cou
     assert grade(course).submissions[1].points == 10
 
 
-def obey_permissions() -> None:
-    """Let even root be held back by the mode of files: without these capabilities, after the next exec."""
-    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
-
-
 def command(course: Path, *arguments: str) -> subprocess.CompletedProcess:
     words = [sys.executable, "-m", "kvcourse.cli", "grade", "--root", str(course), *arguments]
-    held_back = obey_permissions if sys.platform == "linux" and os.geteuid() == 0 else None
-    return subprocess.run(words, preexec_fn=held_back, capture_output=True, text=True)
+    return run_held_back(words)
 
 
 @pytest.mark.parametrize("locked", [".", "grading", "autograded", "gradebook.db"])

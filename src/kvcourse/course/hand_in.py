@@ -5,11 +5,12 @@ import io
 import json
 import os
 import zipfile
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvcourse.course.files import CONFIG, CourseError, files_below, write_atomic
+from kvcourse.course.against_release import check_cells, release_of
+from kvcourse.course.earlier_zip import left_as_they_are, not_of, written
+from kvcourse.course.files import CourseError, files_below, write_atomic
 from kvcourse.errors import shown
 
 LARGEST = 10 * 1024**2  # bytes, notebook and every other file; nbgrader's own limit is 100 MB for a folder
@@ -38,24 +39,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check and zip. Return 0, or 1 when a problem stops it (nothing is then written)."""
     output = place_of_zip(args.folder, args.output)
-    check = check_folder(args.folder)
-    for sentence in check.problems + check.notes:
+    places = {os.path.realpath(path): path for path in (_usual_place(args.folder), output)}.values()
+    data = None
+    try:
+        check = check_folder(args.folder, output)
+        for sentence in check.problems + check.notes:
+            print(_printable(sentence))
+        data = zip_bytes(check)
+        if not check.problems or args.anyway:
+            replaced = write_zip(output, data)
+            print(_printable(f"{output}: ready to hand in ({', '.join(check.files)}){replaced}."))
+            return 0
+    except CourseError as error:
+        raise CourseError(" ".join([str(error), *left_as_they_are(places, data)])) from None
+    print("Nothing was zipped. Repair this, or hand in as it is with --anyway.")
+    for sentence in left_as_they_are(places, data):
         print(_printable(sentence))
-    if check.problems and not args.anyway:
-        print("Nothing was zipped. Repair this, or hand in as it is with --anyway.")
-        return 1
-    path = write_zip(check, output)
-    print(_printable(f"{path}: ready to hand in ({', '.join(check.files)})."))
-    return 0
+    return 1
 
 
 def hand_in(folder: Path, output: Path | None = None) -> Path:
     """Return the zip written for a folder of work/. Raise CourseError with its first problem instead."""
     output = place_of_zip(folder, output)
-    check = check_folder(folder)
+    check = check_folder(folder, output)
     if check.problems:
         raise CourseError(check.problems[0])
-    return write_zip(check, output)
+    write_zip(output, zip_bytes(check))
+    return output
 
 
 def place_of_zip(folder: Path, output: Path | None) -> Path:
@@ -63,9 +73,7 @@ def place_of_zip(folder: Path, output: Path | None) -> Path:
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing"
         raise CourseError(f"{folder}: expected the folder of an assignment, found {found}.")
-    if output is None:
-        whole = folder.resolve()
-        output = whole.parent / f"{whole.name}.zip"
+    output = output or _usual_place(folder)
     try:
         inside = any(
             path.is_relative_to(folder.resolve())
@@ -75,19 +83,32 @@ def place_of_zip(folder: Path, output: Path | None) -> Path:
         raise CourseError(f"{output}: cannot be followed to a place; expected the name of a zip.") from None
     if inside and os.path.lexists(output):
         raise CourseError(f"{output}: is part of what is handed in; expected another name or place.")
-    if not output.parent.is_dir():
-        raise CourseError(f"{output}: there is no folder {output.parent}; make it first.")
-    if output.exists() and not output.is_file():
-        raise CourseError(f"{output}: is no regular file; expected the name of a zip.")
+    try:
+        if not output.parent.is_dir():
+            raise CourseError(f"{output}: there is no folder {output.parent}; make it first.")
+        if output.exists() and not output.is_file():
+            raise CourseError(f"{output}: is no regular file; expected the name of a zip.")
+    except OSError as error:  # in a folder that may not be looked into
+        raise CourseError(f"{output}: cannot be reached ({error.strerror}).") from None
     return output
 
 
-def check_folder(folder: Path) -> Check:
-    """Look through a learner's folder of an assignment. Raise CourseError if there is nothing to hand in."""
+def _usual_place(folder: Path) -> Path:
+    whole = folder.resolve()
+    return whole.parent / f"{whole.name}.zip"
+
+
+def check_folder(folder: Path, output: Path | None = None) -> Check:
+    """Look through a learner's folder of an assignment, and at what lies where its zip goes.
+
+    Raise CourseError if there is nothing to hand in.
+    """
     notebook_path, notebook = _find_notebook(folder)
     assignment = notebook["metadata"]["kvcourse"]["assignment"]
     files = {f"{assignment}/{assignment}.ipynb": notebook_path}
     problems, notes = [], []
+    if output and (sentence := not_of(output, assignment)):
+        problems.append(sentence)
     for path in files_below(folder):
         name = path.relative_to(folder).as_posix()
         if path == notebook_path or path.name.startswith("."):
@@ -108,21 +129,27 @@ def check_folder(folder: Path) -> Check:
             files[f"{assignment}/{name}"] = path
     if notebook_path.stem != assignment:
         notes.append(f"{notebook_path.name}: handed in as {assignment}.ipynb, the name it is graded under.")
-    found = _check_cells(notebook, _release_of(folder, assignment), notebook_path.name)
+    found = check_cells(notebook, release_of(folder, assignment), notebook_path.name)
     return Check(assignment, files, problems + found[0], notes + found[1])
 
 
-def write_zip(check: Check, output: Path) -> Path:
-    """Write the zip, the same bytes for the same work."""
+def zip_bytes(check: Check) -> bytes:
+    """The zip of what was found, the same bytes for the same work."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in check.files.items():
             archive.writestr(zipfile.ZipInfo(name, EPOCH), _read(path), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def write_zip(output: Path, data: bytes) -> str:
+    """Write the zip. Return what to add where it took the place of another one."""
+    before = written(output)
     try:
-        write_atomic(output, buffer.getvalue())
+        new = write_atomic(output, data)
     except OSError as error:
         raise CourseError(f"{output}: cannot be written ({error.strerror}).") from None
-    return output
+    return f"; it replaces the one {before}" if new and before else ""
 
 
 def _find_notebook(folder: Path) -> tuple[Path, dict]:
@@ -200,74 +227,3 @@ def _is_text(name: str) -> bool:
 
 def _printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _release_of(folder: Path, assignment: str) -> dict | None:
-    """Return the release that lies in the course's folder above `folder`, if there is one."""
-    for parent in folder.resolve().parents:
-        if (parent / CONFIG).is_file():
-            path = parent / "exercises" / assignment / f"{assignment}.ipynb"
-            try:
-                return json.loads(path.read_bytes())
-            except (OSError, ValueError):
-                return None
-    return None
-
-
-def _check_cells(notebook: dict, release: dict | None, name: str) -> tuple[list[str], list[str]]:
-    """Return problems and notes on the cells that are graded, against the release of the same version."""
-    problems, notes = [], []
-    present = _graded(notebook)
-    for grade_id, count in Counter(grade_id for grade_id, _ in present).items():
-        if count > 1:
-            problems.append(
-                f"{name}: the cell {grade_id} is there {count} times; delete the copy (it keeps its mark)."
-            )
-    if not present:
-        problems.append(f"{name}: none of the assignment's graded cells is left in it.")
-    if release is None:
-        notes.append(
-            "The assignment's release is not at hand, so missing or changed cells were not looked for."
-        )
-        return problems, notes
-    mine, newest = (nb["metadata"].get("kvcourse", {}).get("version") for nb in (notebook, release))
-    if mine != newest:
-        notes.append(
-            f"{name} is version {mine}, the newest release {newest}; yours is graded as version {mine}."
-        )
-        return problems, notes
-    cells = dict(present)
-    for grade_id, original in _graded(release):
-        cell = cells.get(grade_id)
-        if cell is None:
-            problems.append(f"{name}: the cell {grade_id} is missing; copy it from exercises/.")
-        elif cell["cell_type"] != original["cell_type"]:
-            problems.append(
-                f"{name}: the cell {grade_id} became a {cell['cell_type']} cell; "
-                f"make it a {original['cell_type']} cell again."
-            )
-        elif original["metadata"]["nbgrader"].get("solution"):
-            if _source(cell) == _source(original):
-                notes.append(f"{grade_id} is as it was released: not answered yet.")
-        elif _source(cell) != _source(original):
-            notes.append(f"{grade_id} is a check that was changed; it is graded in its original form.")
-    return problems, notes
-
-
-def _graded(notebook: dict) -> list[tuple[str, dict]]:
-    """Return the cells that nbgrader knows, each with its grade id."""
-    found = []
-    for cell in notebook["cells"]:
-        meta = cell["metadata"].get("nbgrader")
-        if (
-            type(meta) is dict
-            and meta.get("grade_id")
-            and any(meta.get(key) for key in ("grade", "solution", "locked", "task"))
-        ):
-            found.append((str(meta["grade_id"]), cell))
-    return found
-
-
-def _source(cell: dict) -> str:
-    source = cell.get("source", "")
-    return source if type(source) is str else "".join(map(str, source))
