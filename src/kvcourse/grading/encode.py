@@ -5,6 +5,8 @@ twice in one message is sent once (tag "r"), so identity and shared storage hold
 """
 
 import collections
+import ctypes
+import functools
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -22,6 +24,12 @@ SEQUENCE_TAGS = {
 MAPPING_TAGS = {dict: "d", collections.OrderedDict: "od", collections.Counter: "ct"}
 
 
+@functools.lru_cache(maxsize=1000)
+def _bytes_type(size: int) -> type:
+    """A ctypes array of so many bytes: made once, for that takes longer than to use it."""
+    return ctypes.c_ubyte * size
+
+
 class Encoder:
     """One message's encoder. `export(value)` returns the node of what is not a value, or raises CannotEncode.
 
@@ -34,7 +42,6 @@ class Encoder:
         self.buffers: list[Any] = []
         self.objects: list[Any] = []
         self._index: dict[int, int] = {}
-        self._kept: list[Any] = []  # contiguous copies must live until they are sent
         self._storages: dict[int, list[Any]] = {}
         for value in known:
             self._remember(value)
@@ -70,8 +77,9 @@ class Encoder:
 
     def finish(self) -> list[Any]:
         """The message's buffers, once everything is encoded."""
-        for tensor, nodes, low, high in self._storages.values():
-            raw = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())[low:high].numpy()
+        for address, (tensor, nodes, low, high) in self._storages.items():
+            raw = _bytes_type(high - low).from_address(address + low)
+            raw.owner = tensor  # it must live as long as its bytes
             self.buffers.append(memoryview(raw))
             for node in nodes:
                 node[4] = len(self.buffers) - 1
@@ -146,18 +154,21 @@ class Encoder:
         ):
             raise CannotEncode(f"a tensor of {data.layout}, {data.device}, {data.dtype} does not cross")
         self._remember(value)
-        data = data.resolve_conj().resolve_neg()
-        size = data.element_size()
+        if data.is_conj() or data.is_neg():
+            data = data.resolve_conj().resolve_neg()
+        size, count = data.element_size(), data.numel()
         tag = "P" if type(value) is torch.nn.Parameter else "T"
         node = [tag, kinds.DTYPE_NAMES[data.dtype], list(data.shape), None, -1, 0, value.requires_grad]
-        if not data.numel():
+        if not count:
             return node
-        span = (1 + sum((n - 1) * step for n, step in zip(data.shape, data.stride(), strict=True))) * size
-        if span > data.numel() * size:
-            # Between the elements of such a view lie bytes that nobody meant to send.
-            data = data.contiguous()
-            span = data.numel() * size
-        self._kept.append(data)
+        span = count * size
+        if not data.is_contiguous():
+            steps = zip(data.shape, data.stride(), strict=True)
+            span = (1 + sum((n - 1) * step for n, step in steps)) * size
+            if span > count * size:
+                # Between the elements of such a view lie bytes that nobody meant to send.
+                data = data.contiguous()
+                span = count * size
         start = data.storage_offset() * size
         node[3], node[5] = list(data.stride()), start
         entry = self._storages.setdefault(data.untyped_storage().data_ptr(), [data, [], start, start + span])
