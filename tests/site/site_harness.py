@@ -1,5 +1,6 @@
 """A built site in a real browser: serve it, open its pages, note everything that goes wrong on the way."""
 
+import base64
 import functools
 import http.server
 import os
@@ -50,6 +51,13 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
     def translate_path(self, path):
         return super().translate_path("/" + path.removeprefix(PREFIX))
+
+
+def module_url(name: str) -> str:
+    """Return a widget's ES module as an address that any page can import."""
+    from kvcourse.widgets.host import module_source
+
+    return f"data:text/javascript;base64,{base64.b64encode(module_source(name).encode()).decode()}"
 
 
 @contextmanager

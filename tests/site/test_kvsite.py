@@ -12,7 +12,7 @@ from kvsite import assets, describe, execution, formulas, icons, repairs, report
 from site_harness import ROOT
 
 from kvcourse.course.source import read_source
-from kvcourse.widgets.host import HERE
+from kvcourse.widgets.host import MODULES, module_source
 
 TINY = ROOT / "tests/course/fixtures/tiny/tiny.md"
 
@@ -22,8 +22,8 @@ def test_widgets_become_plain_scripts():
         "export const A = 1;\nexport function f() {}\nexport default { f };\n", "x"
     )
     assert script == '(() => {\nconst A = 1;\nfunction f() {}\nkvWidgets["x"] = { f };\n})();\n'
-    for path in HERE.glob("*.js"):
-        assert f'kvWidgets["{path.stem}"]' in assets.as_classic_script(path.read_text(), path.stem)
+    for name in MODULES:
+        assert f'kvWidgets["{name}"]' in assets.as_classic_script(module_source(name), name)
 
 
 @pytest.mark.parametrize("module", ['import x from "./y.js";\n', "export { a };\n", "export * from 'y';\n"])

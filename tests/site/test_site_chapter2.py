@@ -1,14 +1,13 @@
 """Chapter 2's page: the calculator against the package, by mouse and keyboard, and its boxes."""
 
-import base64
 import itertools
 from dataclasses import asdict
 
 import pytest
+from site_harness import module_url
 
 from kvcourse.units import format_size
 from kvcourse.widgets import kv_calc
-from kvcourse.widgets.host import HERE
 
 pytestmark = pytest.mark.browser
 CHAPTER = "book/ch02.html"
@@ -37,10 +36,9 @@ def test_the_module_computes_what_the_package_computes(visit):
         asked.append(numbers | amount | {"dtype": dtype, "weights": stored, "keeps": keeps, "groups": layers})
         exact = (found.per_token, found.per_sequence, found.total, found.weights, found.passes)
         wanted.append([*map(str, exact), format_size(found.total), format_size(found.total, base=10)])
-    source = base64.b64encode((HERE / "kv_calc.js").read_bytes()).decode()
     shown = visit(CHAPTER).evaluate(
         f"""async asked => {{
-            const {{ figures, formatSize }} = await import("data:text/javascript;base64,{source}");
+            const {{ figures, formatSize }} = await import("{module_url("kv_calc")}");
             return asked.map(input => {{
                 const found = figures(input);
                 const exact = [found.perToken, found.perSequence, found.total, found.weights, found.passes];

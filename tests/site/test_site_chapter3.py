@@ -1,19 +1,17 @@
 """Chapter 3's page: the playground against the package's pools, by mouse and keyboard."""
 
-import base64
 import random
 from collections import deque
 from dataclasses import astuple
 
 import pytest
-from site_harness import Visitor
+from site_harness import Visitor, module_url
 from test_site_pages import axe_faults, off_the_screen
 
 from kvcourse.blocks import OutOfBlocks
 from kvcourse.reservation import OutOfSlots, PagedPool
 from kvcourse.serving import simulate
 from kvcourse.widgets import allocator
-from kvcourse.widgets.host import HERE
 
 pytestmark = pytest.mark.browser
 CHAPTER = "book/ch03.html"
@@ -114,11 +112,10 @@ def test_the_oracle_itself_is_the_simulator_step_by_step():
 
 def test_the_module_holds_what_the_pools_hold(visit):
     """Slot by slot, in every step; the module runs in the browser."""
-    source = base64.b64encode((HERE / "allocator.js").read_bytes()).decode()
     asked = [[policy, *case] for case in cases() for policy in allocator.POLICIES]
     shown = visit(CHAPTER).evaluate(
         f"""async asked => {{
-            const {{ run }} = await import("data:text/javascript;base64,{source}");
+            const {{ run }} = await import("{module_url("allocator")}");
             return asked.map(([policy, requests, added]) => run(policy, requests, added).map((frame) => [
                 frame.slots,
                 frame.holes.map(({{ start, size }}) => [start, size]).sort((a, b) => a[0] - b[0]),

@@ -1,16 +1,14 @@
 """Chapter 4's page: the explorer against the block manager, by mouse and keyboard."""
 
-import base64
 import random
 
 import pytest
-from site_harness import Visitor
+from site_harness import Visitor, module_url
 from test_site_pages import axe_faults, off_the_screen
 
 from kvcourse.blocks import BlockManager
 from kvcourse.errors import UserError
 from kvcourse.widgets import block_table
-from kvcourse.widgets.host import HERE
 
 pytestmark = pytest.mark.browser
 CHAPTER = "book/ch04.html"
@@ -53,10 +51,9 @@ def test_the_module_does_what_the_block_manager_does(visit):
     assert refused == {None, "OutOfBlocks", "SequenceTooLong", "SequenceError"}
     assert sum(states[-1][4] for states in wanted) > LISTS / 2, "too few copies to tell"
 
-    source = base64.b64encode((HERE / "block_table.js").read_bytes()).decode()
     shown = visit(CHAPTER).evaluate(
         f"""async cases => {{
-            const {{ newPool, apply, written }} = await import("data:text/javascript;base64,{source}");
+            const {{ newPool, apply, written }} = await import("{module_url("block_table")}");
             return cases.map(([size, operations]) => {{
                 const pool = newPool(size);
                 return operations.map(operation => {{

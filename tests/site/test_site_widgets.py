@@ -1,16 +1,14 @@
 """What a reader does on the pages: widgets and quizzes by mouse and keyboard, folds, theme, search."""
 
-import base64
 import json
 
 import pytest
 import torch
-from site_harness import ROOT, Visitor, served
+from site_harness import ROOT, Visitor, module_url, served
 
 from kvcourse.caches import GrowingCache
 from kvcourse.course.work import chapters
 from kvcourse.decoder import tiny_model
-from kvcourse.widgets.host import HERE
 
 pytestmark = pytest.mark.browser
 CHAPTER = "book/ch01.html"
@@ -37,10 +35,9 @@ def counted_work(prompt: int, new: int) -> dict[bool, list[tuple[int, int]]]:
 
 def test_the_widget_counts_what_a_decoder_counts(visit):
     """The module's formulas, run in the browser, against the package's counters of real generations."""
-    source = base64.b64encode((HERE / "cache_work.js").read_bytes()).decode()
     page = visit(CHAPTER)
     ask = f"""async cases => {{
-        const {{ totalWork }} = await import("data:text/javascript;base64,{source}");
+        const {{ totalWork }} = await import("{module_url("cache_work")}");
         return cases.map(([p, n]) => [false, true].map(cached => Array.from({{length: n}}, (_, i) => {{
             const work = totalWork(p, i + 1, cached);
             return [work.rows, work.pairs];

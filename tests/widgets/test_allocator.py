@@ -18,7 +18,6 @@ def test_the_module_has_the_same_bounds_and_policies():
     bounds = {
         name: int(value) for name, value in re.findall(r"^const ([A-Z_]+) = (\d+);", SCRIPT, re.MULTILINE)
     }
-    del bounds["PLAY_MS"]
     assert bounds == {name: getattr(allocator, name) for name in bounds}
     assert bounds.keys() == {"SLOTS", "LONGEST", "BLOCK", "WATERMARK", "STEPS", "MOST_ADDED"}
     written = re.search(r"const POLICIES = \{ (.+?) \};", SCRIPT)[1]

@@ -10,7 +10,7 @@ from kvcourse import viz
 from kvcourse.caches import GrowingCache, PreallocatedCache
 from kvcourse.decoder import tiny_model
 from kvcourse.widgets import STATIC_ENV, StaticWidget, cache_work
-from kvcourse.widgets.host import HERE
+from kvcourse.widgets.host import HERE, MODULES, module_source
 from kvcourse.widgets.live import CLASSES, CacheWork, Quiz
 
 ANSWERS = [
@@ -25,17 +25,41 @@ def synced(widget) -> set[str]:
 
 
 def test_every_module_has_its_style_and_its_class():
-    modules = {path.stem for path in HERE.glob("*.js")}
-    assert modules == set(CLASSES) == {path.stem for path in HERE.glob("*.css")} - {"common"}
+    assert MODULES == sorted(CLASSES) == sorted({path.stem for path in HERE.glob("*.css")} - {"common"})
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_live_widgets_carry_the_module_of_the_page(name):
     widget = CLASSES[name]()
-    assert str(widget._esm) == (HERE / f"{name}.js").read_text(encoding="utf-8")
+    assert str(widget._esm) == module_source(name)
     assert ".kv-box" in widget._css and f".kv-{name.replace('_', '-')}" in widget._css
     used = set(re.findall(r'model\.[gs]et\("(\w+)"', str(widget._esm)))
     assert used <= synced(widget), "the module reads a trait that the class does not have"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_stands_alone_with_what_it_takes_from_the_shared_one(name):
+    written = (HERE / f"{name}.js").read_text(encoding="utf-8")
+    line, names = re.search(r'^(import \{ (.+) \} from "\./common\.js";\n)', written, re.MULTILINE).groups()
+    head, body = written.split(line)
+    for taken in names.split(", "):
+        assert taken in exported(), f"common.js does not export {taken}"
+        assert re.search(rf"\b{taken}\b", body), f"{name}.js imports {taken} and does not use it"
+    alone = module_source(name)
+    assert alone.startswith(f"{head}const {{ {names} }} = (() => {{\n") and alone.endswith(f"}})();\n{body}")
+    assert not re.search(r"^\s*import\b", alone, re.MULTILINE)
+    assert alone.count("export ") == written.count("export "), "the shared module's exports stay inside"
+
+
+def test_the_shared_module_has_what_two_widgets_need_and_no_more():
+    takers = [(HERE / f"{name}.js").read_text(encoding="utf-8") for name in MODULES]
+    for name in exported():
+        assert sum(bool(re.search(rf"^import .*\b{name}\b", text, re.MULTILINE)) for text in takers) > 1, name
+
+
+def exported() -> list[str]:
+    common = (HERE / "common.js").read_text(encoding="utf-8")
+    return re.findall(r"^export (?:const|function) (\w+)", common, re.MULTILINE)
 
 
 def test_quiz_in_a_notebook(monkeypatch):

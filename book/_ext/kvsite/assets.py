@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from kvcourse.widgets.host import HERE as WIDGETS
+from kvcourse.widgets.host import MODULES, module_source
 
 from . import icons
 
@@ -26,11 +27,10 @@ def _put_together(app, config) -> None:
     """Write the widgets, the host behind them, as one script, and their styles, into a static folder."""
     folder = Path(app.outdir).parent / ".static"
     folder.mkdir(parents=True, exist_ok=True)
-    modules = sorted(WIDGETS.glob("*.js"))
-    parts = [as_classic_script(path.read_text(encoding="utf-8"), path.stem) for path in modules]
+    parts = [as_classic_script(module_source(name), name) for name in MODULES]
     host = (Path(app.srcdir) / "book/_static/site-host.js").read_text(encoding="utf-8")
     (folder / BUNDLE).write_text("const kvWidgets = {};\n" + "".join(parts) + host, encoding="utf-8")
-    styles = [WIDGETS / "common.css", *(path.with_suffix(".css") for path in modules)]
+    styles = [WIDGETS / "common.css", *(WIDGETS / f"{name}.css" for name in MODULES)]
     text = "".join(path.read_text(encoding="utf-8") for path in styles)
     (folder / BUNDLE).with_suffix(".css").write_text(text, encoding="utf-8")
     config.html_static_path.append(str(folder))

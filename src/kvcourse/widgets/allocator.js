@@ -1,13 +1,14 @@
 // A small pool of KV slots under four ways of handing it out, step by step. Runs in anywidget and in the site's host.
 // The allocators and the server's loop are those of kvcourse.reservation; a test runs both on the same requests.
 
+import { box, button, control, counted, groupName, node, player, slider, statusLine, store } from "./common.js";
+
 const SLOTS = 140;
 const LONGEST = 32;
 const BLOCK = 4;
 const WATERMARK = 4;
 const STEPS = 48;
 const MOST_ADDED = 20;
-const PLAY_MS = 700;
 
 const POLICIES = { max: "Maximum length", pow2: "Power of two", oracle: "Oracle", paged: "Paged" };
 // What a slot is: key, what the table calls it.
@@ -166,42 +167,8 @@ export function shares(frames) {
   return Object.fromEntries(KINDS.map(([kind]) => [kind, (100 * count(kind)) / (frames.length * SLOTS)]));
 }
 
-const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
-
-function node(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
-// JupyterLab takes arrow keys and letters from inputs that do not say this.
-const control = (element) => {
-  element.dataset.lmSuppressShortcuts = "true";
-  return element;
-};
-
-function slider(label, most, onInput) {
-  const input = control(node("input", { type: "range", min: 1, max: most, step: 1 }));
-  const value = node("span", { className: "kv-value" });
-  value.setAttribute("aria-hidden", "true"); // the slider itself says it (aria-valuetext)
-  const element = node("div", { className: "kv-slider" }, node("label", {}, node("span", { textContent: label }), input), value);
-  input.addEventListener("input", () => onInput(Number(input.value)));
-  const show = (now, text) => {
-    input.value = now;
-    value.textContent = text;
-    input.setAttribute("aria-valuetext", text);
-  };
-  return { element, show };
-}
-
-function button(label, onClick) {
-  const element = control(node("button", { type: "button", className: "kv-button", textContent: label }));
-  element.addEventListener("click", onClick);
-  return element;
-}
-
 function policies(onChoose) {
-  const name = `kva-${Math.random().toString(36).slice(2)}`; // two widgets on a page must not share their radios
+  const name = groupName();
   const inputs = {};
   const labels = Object.entries(POLICIES).map(([policy, words]) => {
     inputs[policy] = control(node("input", { type: "radio", name, value: policy }));
@@ -245,62 +212,38 @@ function waits(policy, { head, holes, waiting }) {
   const free = holes.reduce((sum, { size }) => sum + size, 0);
   const largest = Math.max(0, ...holes.map(({ size }) => size));
   const room = policy === "paged"
-    ? `${many(free, "slot")} are free, ${WATERMARK * BLOCK} are kept for those that run`
-    : `${many(free, "slot")} are free, the largest piece has ${largest}`;
-  return `${many(waiting, "request")} wait${waiting === 1 ? "s" : ""}. The next, number ${head.id + 1}, asks for ` +
-    `${many(head.asks, "slot")}${policy === "paged" ? "" : " in one piece"}: ${room}.`;
+    ? `${counted(free, "slot")} are free, ${WATERMARK * BLOCK} are kept for those that run`
+    : `${counted(free, "slot")} are free, the largest piece has ${largest}`;
+  return `${counted(waiting, "request")} wait${waiting === 1 ? "s" : ""}. The next, number ${head.id + 1}, asks for ` +
+    `${counted(head.asks, "slot")}${policy === "paged" ? "" : " in one piece"}: ${room}.`;
 }
 
 function render({ model, el }) {
-  el.classList.add("kv-box", "kv-allocator");
-  el.setAttribute("role", "group");
-  el.setAttribute("aria-label", "Allocator playground");
+  box(el, "kv-allocator", "Allocator playground");
   const names = Object.keys(POLICIES);
   let seen = {};
   const simulate = () => {
     seen = Object.fromEntries(names.map((policy) => [policy, run(policy, model.get("requests"), model.get("added"))]));
     draw();
   };
-  const set = (values) => {
-    for (const [key, value] of Object.entries(values)) model.set(key, value);
-    model.save_changes();
-  };
+  const set = (values) => store(model, values);
   const goTo = (step) => set({ step: Math.min(Math.max(step, 1), STEPS) });
 
-  let timer = null;
-  const status = node("p", { className: "kv-status" });
-  status.setAttribute("aria-live", "polite");
-  const stop = () => {
-    clearInterval(timer);
-    timer = null;
-    play.textContent = "Play";
-    status.setAttribute("aria-live", "polite");
-    draw();
-  };
-  const start = () => {
-    if (model.get("step") >= STEPS) goTo(1);
-    play.textContent = "Pause";
-    status.setAttribute("aria-live", "off"); // a sentence every 0.7 s would drown the reader
-    timer = setInterval(() => {
-      goTo(model.get("step") + 1);
-      if (model.get("step") >= STEPS) stop();
-    }, PLAY_MS);
-  };
-  const pause = () => timer !== null && stop();
+  const status = statusLine();
+  const { play, pause, leave } = player({ at: () => model.get("step"), last: () => STEPS, goTo, status, draw });
   const act = (action) => (value) => {
     pause();
     action(value);
   };
 
   const choice = policies(act((policy) => set({ policy })));
-  const step = slider("Step", STEPS, act(goTo));
+  const step = slider("Step", 1, STEPS, act(goTo));
   const back = button("Back", act(() => goTo(model.get("step") - 1)));
   const next = button("Next", act(() => goTo(model.get("step") + 1)));
-  const play = button("Play", () => (timer === null ? start() : stop()));
   const over = button("Start over", act(() => set({ step: 1, added: [] })));
 
   const lengths = { prompt: 4, output: 8 };
-  const own = ["prompt", "output"].map((key) => slider(`Your ${key}`, LONGEST / 2, (value) => {
+  const own = ["prompt", "output"].map((key) => slider(`Your ${key}`, 1, LONGEST / 2, (value) => {
     lengths[key] = value;
     draw();
   }));
@@ -320,7 +263,7 @@ function render({ model, el }) {
     const frame = seen[policy][now - 1];
     choice.show(policy);
     step.show(now, `${now} of ${STEPS}`);
-    own.forEach(({ show }, i) => show(Object.values(lengths)[i], many(Object.values(lengths)[i], "token")));
+    own.forEach(({ show }, i) => show(Object.values(lengths)[i], counted(Object.values(lengths)[i], "token")));
     add.disabled = model.get("added").length >= MOST_ADDED || now === STEPS;
     pool.show(frame, policy);
     const [present, sofar] = [shares([frame]), shares(seen[policy].slice(0, now))];
@@ -337,7 +280,7 @@ function render({ model, el }) {
     });
     const again = frame.preempted ? `, ${frame.preempted} times one gave its blocks back` : "";
     status.textContent =
-      `Step ${now} of ${STEPS}, ${POLICIES[policy].toLowerCase()}: ${many(frame.running, "request")} ` +
+      `Step ${now} of ${STEPS}, ${POLICIES[policy].toLowerCase()}: ${counted(frame.running, "request")} ` +
       `run${frame.running === 1 ? "s" : ""}, ${frame.finished} finished${again}. ${waits(policy, frame)}`;
   }
 
@@ -354,7 +297,7 @@ function render({ model, el }) {
     node("div", { className: "kv-sliders" }, ...own.map(({ element }) => element), node("div", { className: "kv-buttons" }, add)),
   );
   simulate();
-  return () => clearInterval(timer);
+  return leave;
 }
 
 export default { render };

@@ -1,6 +1,8 @@
 // Block tables and their pool, operation by operation. Runs in anywidget and in the site's host.
 // The state is the list of operations, e.g. ["start", "A", 6]; it is replayed at each drawing.
 
+import { box, button, control, counted, groupName, node, statusLine, store } from "./common.js";
+
 const SLOTS = 48;
 const BLOCK_SIZES = [2, 4, 8, 16];
 const NAMES = "ABCDE";
@@ -111,7 +113,6 @@ export function written(pool, block) {
   }));
 }
 
-const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const listed = (items) => (items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`);
 const named = (blocks) => `block${blocks.length === 1 ? "" : "s"} ${listed(blocks)}`;
 const percent = (part, whole) => `${Math.round((100 * part) / whole)}\u00a0%`;
@@ -147,27 +148,9 @@ function told(event, pool) {
   return `${name} writes ${counted(count, "token")}${fresh.length ? "." : `${where}: no new block.`}${more}`;
 }
 
-function node(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
-// JupyterLab takes arrow keys and letters from inputs that do not say this.
-const control = (element) => {
-  element.dataset.lmSuppressShortcuts = "true";
-  return element;
-};
-
-function button(label, onClick) {
-  const element = control(node("button", { type: "button", className: "kv-button", textContent: label }));
-  element.addEventListener("click", onClick);
-  return element;
-}
-
 // The sequences: choose one; beside it its table, an entry for each block.
 function tablesPanel(onChoose) {
-  const group = `kv-sequence-${Math.random().toString(36).slice(2)}`; // each widget is its own module in JupyterLab
+  const group = groupName();
   const rows = Object.fromEntries([...NAMES].map((name) => {
     const input = control(node("input", { type: "radio", name: group, value: name }));
     input.addEventListener("change", () => onChoose(name));
@@ -281,14 +264,11 @@ function gauges() {
 }
 
 function render({ model, el }) {
-  el.classList.add("kv-box", "kv-block-table");
-  el.setAttribute("role", "group");
-  el.setAttribute("aria-label", "Explorer of block tables");
+  box(el, "kv-block-table", "Explorer of block tables");
   const first = { operations: model.get("operations"), sequence: model.get("sequence"), position: model.get("position"), block_size: model.get("block_size") };
   let note = ""; // what the reader just did, where the last operation does not say it
   const set = (values, said = "") => {
-    for (const [key, value] of Object.entries(values)) model.set(key, value);
-    model.save_changes();
+    store(model, values);
     note = said; // last, for a changed list of operations clears it
     draw();
   };
@@ -345,8 +325,7 @@ function render({ model, el }) {
     if (chosen) set({ sequence: chosen, position: Number(position.value) }, note);
   });
   const positionLabel = node("span");
-  const status = node("p", { className: "kv-status" });
-  status.setAttribute("aria-live", "polite");
+  const status = statusLine();
   const formula = node("p", { className: "kv-formula" });
   const tables = tablesPanel((name) => set({ sequence: name, position: 0 }, note));
   const blocks = poolPanel();

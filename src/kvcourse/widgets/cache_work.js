@@ -1,9 +1,10 @@
 // Decoding with and without a KV cache, step by step. Runs in anywidget and in the site's host.
 // Step s (1 is the prefill) feeds the T = prompt + s - 1 tokens known by then and yields one new token.
 
+import { box, button, counted, node, number, player, slider, statusLine, store } from "./common.js";
+
 const MAX_PROMPT = 192;
 const MAX_NEW = 64;
-const PLAY_MS = 700;
 
 // The work of one step: token rows projected to K and V, and query-key score pairs (each layer and head alike).
 export function stepWork(prompt, step, cached) {
@@ -39,43 +40,7 @@ const KEYS = [
   ["later", "not there yet"],
 ];
 
-const number = (value) => value.toLocaleString("en");
-const tokens = (count) => `${number(count)} token${count === 1 ? "" : "s"}`;
-
-function node(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
-// JupyterLab takes arrow keys and letters from inputs that do not say this.
-const control = (element) => {
-  element.dataset.lmSuppressShortcuts = "true";
-  return element;
-};
-
-function slider(label, min, max, onInput) {
-  const input = control(node("input", { type: "range", min, max, step: 1 }));
-  const value = node("span", { className: "kv-value" });
-  value.setAttribute("aria-hidden", "true"); // the slider itself says it (aria-valuetext)
-  const element = node("div", { className: "kv-slider" }, node("label", {}, node("span", { textContent: label }), input), value);
-  input.addEventListener("input", () => onInput(Number(input.value)));
-  return {
-    element,
-    show(now, text, most = max) {
-      input.max = most;
-      input.value = now;
-      value.textContent = text;
-      input.setAttribute("aria-valuetext", text);
-    },
-  };
-}
-
-function button(label, onClick) {
-  const element = control(node("button", { type: "button", className: "kv-button", textContent: label }));
-  element.addEventListener("click", onClick);
-  return element;
-}
+const tokens = (count) => counted(count, "token");
 
 // One panel: its heading and a square for each token row.
 function panel(title) {
@@ -128,42 +93,18 @@ function legend() {
 }
 
 function render({ model, el }) {
-  el.classList.add("kv-box", "kv-cache-work");
-  el.setAttribute("role", "group");
-  el.setAttribute("aria-label", "Decoding with and without a cache");
-  const set = (key, value) => {
-    model.set(key, value);
-    model.save_changes();
-  };
+  box(el, "kv-cache-work", "Decoding with and without a cache");
+  const set = (key, value) => store(model, { [key]: value });
   const goTo = (step) => set("step", Math.min(Math.max(step, 1), model.get("new")));
 
-  let timer = null;
-  const status = node("p", { className: "kv-status" });
-  status.setAttribute("aria-live", "polite");
-  const stop = () => {
-    clearInterval(timer);
-    timer = null;
-    play.textContent = "Play";
-    status.setAttribute("aria-live", "polite");
-    draw();
-  };
-  const start = () => {
-    if (model.get("step") >= model.get("new")) goTo(1);
-    play.textContent = "Pause";
-    status.setAttribute("aria-live", "off"); // a sentence every 0.7 s would drown the reader
-    timer = setInterval(() => {
-      goTo(model.get("step") + 1);
-      if (model.get("step") >= model.get("new")) stop();
-    }, PLAY_MS);
-  };
-  const pause = () => timer !== null && stop();
+  const status = statusLine();
+  const { play, pause, leave } = player({ at: () => model.get("step"), last: () => model.get("new"), goTo, status, draw });
 
   const prompt = slider("Prompt length", 1, MAX_PROMPT, (value) => { pause(); set("prompt", value); });
   const fresh = slider("New tokens", 1, MAX_NEW, (value) => { pause(); set("new", value); goTo(model.get("step")); });
   const step = slider("Step", 1, MAX_NEW, (value) => { pause(); goTo(value); });
   const back = button("Back", () => { pause(); goTo(model.get("step") - 1); });
   const next = button("Next", () => { pause(); goTo(model.get("step") + 1); });
-  const play = button("Play", () => (timer === null ? start() : stop()));
   const end = button("Last step", () => { pause(); goTo(model.get("new")); });
   const without = panel("Without a cache");
   const cached = panel("With a cache");
@@ -204,7 +145,7 @@ function render({ model, el }) {
     counters.element,
   );
   draw();
-  return () => clearInterval(timer);
+  return leave;
 }
 
 export default { render };

@@ -6,11 +6,25 @@ Knows nothing about what a widget shows: it carries a module's name, its state, 
 import html
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+COMMON = HERE / "common.js"
+MODULES = sorted(path.stem for path in HERE.glob("*.js") if path != COMMON)
 STATIC_ENV = "KVCOURSE_STATIC"  # the site build sets it: a page has no kernel, so no anywidget
+
+
+def module_source(name: str) -> str:
+    """Return a widget's ES module with what it imports from `common.js` in it: no host resolves an import."""
+    common = re.sub(r"^export ", "", COMMON.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return re.sub(
+        r'^import (\{[^}]+\}) from "\./common\.js";\n',
+        lambda found: f"const {found[1]} = (() => {{\n{common}return {found[1]};\n}})();\n",
+        (HERE / f"{name}.js").read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
 
 
 class StaticWidget:

@@ -1,6 +1,8 @@
 // What a KV cache costs, factor by factor, beside the weights. Runs in anywidget and in the site's host.
 // Whole bytes throughout (BigInt): the same numbers as kvcourse.memory, at any size.
 
+import { box, control, counted, node, number, statusLine, store } from "./common.js";
+
 const MOST = { layers: 256, kv_heads: 256, head_dim: 512, tokens: 2000000, sequences: 10000, parameters: 10000000000000 };
 // Bytes of one number of the cache, and of a group of weights: [numbers, bytes]. q4_0 is 4 bits and a scale for every 32.
 const CACHE = { fp32: 4n, fp16: 2n, fp8: 1n };
@@ -48,25 +50,11 @@ export function formatSize(size, binary) {
 }
 
 const both = (size) => (size < 1000n ? formatSize(size, true) : `${formatSize(size, true)} (${formatSize(size, false)})`);
-const number = (value) => BigInt(value).toLocaleString("en");
-const counted = (value, word) => `${number(value)} ${word}${BigInt(value) === 1n ? "" : "s"}`;
 
 function times(total, weights) {
   const hundredths = Number((total * 1000n) / weights) / 1000;
   return hundredths < 0.01 ? "less than 0.01" : hundredths.toFixed(2);
 }
-
-function node(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
-// JupyterLab takes arrow keys and letters from inputs that do not say this.
-const control = (element) => {
-  element.dataset.lmSuppressShortcuts = "true";
-  return element;
-};
 
 function field(label, input) {
   return node("label", { className: "kv-field" }, node("span", { textContent: label }), input);
@@ -179,15 +167,12 @@ function sizes() {
 }
 
 function render({ model, el }) {
-  el.classList.add("kv-box", "kv-kv-calc");
-  el.setAttribute("role", "group");
-  el.setAttribute("aria-label", "Calculator: what a KV cache costs");
+  box(el, "kv-kv-calc", "Calculator: what a KV cache costs");
   const models = model.get("models");
   const shape = ["layers", "kv_heads", "head_dim", "parameters"];
   const set = (values) => {
     for (const key of Object.keys(values)) numbers[key]?.mark(""); // what was typed there gives way
-    for (const [key, value] of Object.entries(values)) model.set(key, value);
-    model.save_changes();
+    store(model, values);
     draw();
   };
   const typed = (key) => (value) => {
@@ -217,8 +202,7 @@ function render({ model, el }) {
   const listed = kinds();
   const table = sizes();
   const drawn = bars();
-  const status = node("p", { className: "kv-status" });
-  status.setAttribute("aria-live", "polite");
+  const status = statusLine();
 
   const state = [...shape, "groups", "keeps", "tokens", "sequences", "dtype", "weights"];
   function draw() {

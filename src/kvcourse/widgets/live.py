@@ -4,7 +4,7 @@ import anywidget
 import traitlets
 
 from kvcourse.widgets import allocator, block_table, cache_work, kv_calc
-from kvcourse.widgets.host import HERE
+from kvcourse.widgets.host import HERE, module_source
 
 
 def _css(module: str) -> str:
@@ -14,7 +14,7 @@ def _css(module: str) -> str:
 class Quiz(anywidget.AnyWidget):
     """A multiple-choice question; `spec` holds the question and the answers as `viz.quiz` takes them."""
 
-    _esm = HERE / "quiz.js"
+    _esm = module_source("quiz")
     _css = _css("quiz")
     spec = traitlets.Dict().tag(sync=True)
 
@@ -22,7 +22,7 @@ class Quiz(anywidget.AnyWidget):
 class CacheWork(anywidget.AnyWidget):
     """Decoding with and without a cache, step by step; `step` 1 is the prefill."""
 
-    _esm = HERE / "cache_work.js"
+    _esm = module_source("cache_work")
     _css = _css("cache_work")
     prompt = traitlets.Int(64, min=1, max=cache_work.MAX_PROMPT).tag(sync=True)
     new = traitlets.Int(16, min=1, max=cache_work.MAX_NEW).tag(sync=True)
@@ -35,7 +35,7 @@ class KvCalc(anywidget.AnyWidget):
     `groups` are the kinds of layers of a model whose layers differ, and then stand for the three numbers.
     """
 
-    _esm = HERE / "kv_calc.js"
+    _esm = module_source("kv_calc")
     _css = _css("kv_calc")
     models = traitlets.List().tag(sync=True)
     model = traitlets.Unicode().tag(sync=True)
@@ -54,7 +54,7 @@ class KvCalc(anywidget.AnyWidget):
 class BlockTable(anywidget.AnyWidget):
     """Block tables over one pool; `operations` is all that was done, in the form of `block_table.replay`."""
 
-    _esm = HERE / "block_table.js"
+    _esm = module_source("block_table")
     _css = _css("block_table")
     block_size = traitlets.Enum(block_table.BLOCK_SIZES, 4).tag(sync=True)
     operations = traitlets.List().tag(sync=True)
@@ -65,7 +65,7 @@ class BlockTable(anywidget.AnyWidget):
 class Allocator(anywidget.AnyWidget):
     """A pool under four policies; `requests` are [prompt, output], `added` [step, prompt, output]."""
 
-    _esm = HERE / "allocator.js"
+    _esm = module_source("allocator")
     _css = _css("allocator")
     policy = traitlets.Enum(tuple(allocator.POLICIES), "max").tag(sync=True)
     step = traitlets.Int(1, min=1, max=allocator.STEPS).tag(sync=True)

@@ -1,51 +1,34 @@
 // A multiple-choice question with feedback for every option. Runs in anywidget and in the site's host.
 
+import { control, groupName, node } from "./common.js";
+
 // Text with `code` between backticks, added as nodes: nothing an author writes is read as HTML.
 function appendText(parent, text) {
   text.split("`").forEach((part, i) => {
-    if (i % 2) {
-      const code = document.createElement("code");
-      code.textContent = part;
-      parent.append(code);
-    } else parent.append(part);
+    parent.append(i % 2 ? node("code", { textContent: part }) : part);
   });
+  return parent;
 }
 
 function option(answer, index, name) {
-  const label = document.createElement("label");
-  const input = document.createElement("input");
-  Object.assign(input, { type: "radio", name, value: index });
-  input.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys
-  const text = document.createElement("span");
-  appendText(text, answer.text);
-  label.append(input, text);
-  return label;
+  const input = control(node("input", { type: "radio", name, value: index }));
+  return node("label", {}, input, appendText(node("span"), answer.text));
 }
 
 function render({ model, el }) {
   const { question, answers } = model.get("spec");
-  const name = `kvq-${Math.random().toString(36).slice(2)}`; // each widget is its own module in JupyterLab
+  const name = groupName();
   el.classList.add("kv-box", "kv-quiz");
 
-  const form = document.createElement("form");
-  const fieldset = document.createElement("fieldset");
-  const legend = document.createElement("legend");
-  appendText(legend, question);
   const options = answers.map((answer, i) => option(answer, i, name));
-  fieldset.append(legend, ...options);
-
-  const check = document.createElement("button");
-  Object.assign(check, { type: "submit", textContent: "Check", className: "kv-button" });
-  check.dataset.lmSuppressShortcuts = "true";
-  const feedback = document.createElement("p");
-  feedback.className = "kv-feedback";
+  const check = control(node("button", { type: "submit", textContent: "Check", className: "kv-button" }));
+  const feedback = node("p", { className: "kv-feedback" });
   feedback.setAttribute("role", "status");
+  const form = node("form", {}, node("fieldset", {}, appendText(node("legend"), question), ...options), check, feedback);
 
   const say = (state, verdict, text) => {
     feedback.dataset.state = state;
-    const strong = document.createElement("strong");
-    strong.textContent = verdict;
-    feedback.replaceChildren(strong, " ");
+    feedback.replaceChildren(node("strong", { textContent: verdict }), " ");
     appendText(feedback, text);
   };
   form.addEventListener("submit", (event) => {
@@ -62,7 +45,6 @@ function render({ model, el }) {
     feedback.replaceChildren();
   });
 
-  form.append(fieldset, check, feedback);
   el.append(form);
 }
 
