@@ -86,18 +86,81 @@ def test_the_table_has_totals_problems_and_what_waits(graded, capsys):
     assert list(got) == ["'=absent", "ada", "ben", "cleo", "dan"]
     ada = got["ada"]
     assert (ada["q1"], ada["q2"], ada["q3"], ada["score"], ada["max_score"]) == ("5", "4", "1", "10", "12")
-    assert [got[name]["needs_manual"] for name in ("ada", "ben", "cleo", "dan")] == [
-        "yes",
-        "no",
-        "yes",
-        "yes",
-    ]
+    class_ = ("ada", "ben", "cleo", "dan")
+    assert [got[name]["needs_manual"] for name in class_] == ["yes", "no", "yes", ""]
+    assert [got[name]["graded"] for name in class_] == ["yes", "yes", "yes", "no"]
     assert got["cleo"]["q1"] == "0" and got["'=absent"]["score"] == "" == got["'=absent"]["q1"]
-    assert "3 submissions have written answers that wait" in captured.err
+    assert "2 submissions have written answers that wait" in captured.err
     scores = dict.fromkeys(("ada", "ben", "cleo", "dan"), 0.0)
     for student, _, auto, manual, _ in rows(graded):
         scores[student] += (auto if manual is None else manual) or 0.0
+    assert scores.pop("dan") == 0
     assert {name: float(got[name]["points"]) for name in scores} == scores
+
+
+def exported(course, capsys):
+    """Rows by student, and what the command says beside the table."""
+    capsys.readouterr()
+    assert main(["export", "tiny", "--root", str(course)]) == 0
+    captured = capsys.readouterr()
+    return table(captured.out), captured.err
+
+
+def test_who_handed_in_no_notebook_has_no_score_and_a_reason(graded, capsys):
+    change(graded, "insert into student (id) values ('eve')")
+    got, said = exported(graded, capsys)
+    empty = ("points", "late_penalty", "score", "needs_manual", "q1", "q2", "q3")
+    for student in ("dan", "eve"):
+        assert [got[student][name] for name in empty] == [""] * len(empty)
+        assert got[student]["max_score"] == "12"
+    assert (got["dan"]["graded"], got["eve"]["graded"], got["eve"]["note"]) == ("no", "", "")
+    assert got["dan"]["note"].startswith("the notebook is not JSON")
+    assert (got["ben"]["score"], got["ben"]["graded"], got["ben"]["note"]) == ("0", "yes", "")
+    assert said.endswith("Handed in, but not graded (see the column note): dan.\n")
+
+
+def test_points_of_an_earlier_hand_in_stand_and_are_called_so(graded, tiny, grade, capsys):
+    (graded / "submitted" / "ada" / "tiny" / "tiny.ipynb").write_text("=no notebook")
+    hand_in(graded, tiny, "dan", q1="def pages(t, s): return t // s")
+    grade(graded)
+    got, said = exported(graded, capsys)
+    ada, dan = got["ada"], got["dan"]
+    assert (ada["score"], ada["q1"], ada["graded"], ada["needs_manual"]) == ("10", "5", "earlier", "yes")
+    assert ada["note"].startswith("the notebook is not JSON")
+    assert (dan["graded"], dan["note"], dan["q2"]) == ("yes", "", "4")
+    assert "not graded (see the column note): ada." in said
+    hand_in(graded, tiny, "ada")
+    grade(graded)
+    got, said = exported(graded, capsys)
+    assert (got["ada"]["graded"], got["ada"]["note"]) == ("yes", "") and "note" not in said
+
+
+def test_points_that_a_person_gave_for_what_no_program_can_grade_are_there(graded, capsys):
+    dan = "select sn.id from submitted_notebook sn join submitted_assignment sa on sa.id = sn.assignment_id"
+    dan += " where sa.student_id = 'dan'"
+    change(
+        graded, f"update grade set manual_score = 0.5, needs_manual_grade = 0 where notebook_id in ({dan})"
+    )
+    got, _ = exported(graded, capsys)
+    assert float(got["dan"]["score"]) > 0 and got["dan"]["graded"] == "earlier" and got["dan"]["note"]
+
+
+def test_without_its_notes_the_gradebook_alone_tells_who_was_not_graded(graded, capsys):
+    notes = graded / "grading" / "tiny.manifest.jsonl"
+    lines = notes.read_text()
+    notes.write_text("nonsense\n")
+    got, said = exported(graded, capsys)
+    assert (got["dan"]["score"], got["dan"]["graded"], got["dan"]["note"]) == ("", "no", "")
+    assert got["ben"]["score"] == "0" and "note" not in said
+    notes.write_text(lines)
+    for _ in range(9):  # so many that a run of the grader would rewrite them
+        notes.write_text(notes.read_text() * 2)
+    before = notes.read_bytes()
+    assert exported(graded, capsys)[0]["dan"]["note"] and notes.read_bytes() == before
+    notes.unlink()
+    notes.mkdir()
+    assert main(["export", "--root", str(graded)]) == 2
+    assert capsys.readouterr().err == f"kvcourse export: {notes} cannot be read (Is a directory).\n"
 
 
 def test_nbgrader_s_own_export_has_the_same_totals(graded, tmp_path, capsys):

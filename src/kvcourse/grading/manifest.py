@@ -8,7 +8,7 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from kvcourse.course.files import write_atomic
+from kvcourse.course.files import CourseError, write_atomic
 from kvcourse.grading.report import Problem, SubmissionReport
 
 
@@ -17,18 +17,8 @@ class Manifest:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._entries: dict[str, dict] = {}
-        try:
-            lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-        except FileNotFoundError:
-            lines = []
-        for line in lines:
-            try:
-                entry = json.loads(line)
-                self._entries[entry["student"]] = {"input": entry["input"], "report": entry["report"]}
-            except (ValueError, KeyError, TypeError):
-                continue
-        if len(lines) > 2 * len(self._entries) + 100:  # mostly lines that later ones replaced
+        self._entries, lines = _read(path)
+        if lines > 2 * len(self._entries) + 100:  # mostly lines that later ones replaced
             self._compact()
 
     def known(self, student: str, inputs: str) -> SubmissionReport | None:
@@ -36,12 +26,7 @@ class Manifest:
         entry = self._entries.get(student)
         if entry is None or entry["input"] != inputs:
             return None
-        try:
-            report = dict(entry["report"])
-            problems = [Problem(**problem) for problem in report.pop("problems")]
-            return SubmissionReport(**{**report, "problems": problems, "unchanged": True})
-        except (TypeError, KeyError):
-            return None
+        return _report_of(entry)
 
     def add(self, student: str, inputs: str, report: SubmissionReport) -> None:
         """Note that a submission was graded and recorded."""
@@ -66,3 +51,42 @@ class Manifest:
     def _compact(self) -> None:
         lines = [json.dumps({"student": student, **entry}) for student, entry in self._entries.items()]
         write_atomic(self.path, ("\n".join(lines) + "\n").encode())
+
+
+def not_graded(path: Path) -> dict[str, str]:
+    """Student -> why the newest hand-in could not be graded, as a manifest notes it. Nothing is written."""
+    try:
+        entries, _ = _read(path)
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read ({error.strerror}).") from None
+    reports = {student: _report_of(entry) for student, entry in entries.items()}
+    return {
+        student: " ".join(problem.sentence for problem in report.problems)
+        for student, report in reports.items()
+        if report is not None and report.status != "graded"
+    }
+
+
+def _read(path: Path) -> tuple[dict[str, dict], int]:
+    """Student -> the last entry, and the number of lines that were read."""
+    entries: dict[str, dict] = {}
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    except FileNotFoundError:
+        lines = []
+    for line in lines:
+        try:
+            entry = json.loads(line)
+            entries[entry["student"]] = {"input": entry["input"], "report": entry["report"]}
+        except (ValueError, KeyError, TypeError):
+            continue
+    return entries, len(lines)
+
+
+def _report_of(entry: dict) -> SubmissionReport | None:
+    try:
+        report = dict(entry["report"])
+        problems = [Problem(**problem) for problem in report.pop("problems")]
+        return SubmissionReport(**{**report, "problems": problems, "unchanged": True})
+    except (TypeError, KeyError, ValueError):
+        return None

@@ -21,6 +21,7 @@ class Row:
     handed_in: datetime | None = None
     worth: float = 0.0
     cells: list[str] = field(default_factory=list)  # the assignment's graded cells, in the notebook's order
+    scored: bool = False  # a program or a person gave points, were it 0; not so where nothing could be graded
 
 
 @contextlib.contextmanager
@@ -62,18 +63,18 @@ def rows(gradebook: Any, assignment: str, students: tuple[str, ...] = ()) -> Ite
     unknown = set(students) - {student.id for student in everyone}
     if unknown:
         raise GradebookError(f"expected a student of the gradebook, got {min(unknown)!r}.")
-    found = _standings(gradebook.db, assignment, worth)
+    found, scored = _standings(gradebook.db, assignment, worth)
     for student in everyone:
         if not students or student.id in students:
             standing, when = found.get(student.id, (None, None))
-            yield Row(student, standing, when, sum(worth.values()), cells)
+            yield Row(student, standing, when, sum(worth.values()), cells, student.id in scored)
 
 
 def _standings(
     db: Any, assignment: str, worth: dict[str, float]
-) -> dict[str, tuple[Standing, datetime | None]]:
-    """Student -> standing and time of handing in. One query for each table, whatever the class's size:
-    nbgrader's own properties ask again for each row.
+) -> tuple[dict[str, tuple[Standing, datetime | None]], set[str]]:
+    """Student -> standing and time of handing in; and who has any score. One query for each table, whatever
+    the class's size: nbgrader's own properties ask again for each row.
     """
     from nbgrader.api import Assignment, BaseCell, Comment, Grade, SubmittedAssignment, SubmittedNotebook
 
@@ -84,6 +85,7 @@ def _standings(
         return query.join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
 
     found: dict[str, tuple[Standing, datetime | None]] = {}
+    scored: set[str] = set()
     for student, when, penalty in of(
         SubmittedAssignment.timestamp, SubmittedNotebook.late_submission_penalty
     ):
@@ -93,7 +95,9 @@ def _standings(
     for student, cell, grade in grades.join(BaseCell, BaseCell.id == Grade.cell_id).yield_per(1000):
         entry = points_of(grade), worth.get(cell, 0.0), bool(grade.needs_manual_grade)
         found[student][0].grades[cell] = entry
+        if grade.auto_score is not None or grade.manual_score is not None:
+            scored.add(student)
     comments = of(BaseCell.name, Comment).join(Comment, Comment.notebook_id == SubmittedNotebook.id)
     for student, cell, comment in comments.join(BaseCell, BaseCell.id == Comment.cell_id).yield_per(1000):
         found[student][0].comments[cell] = comment_of(comment)
-    return found
+    return found, scored
