@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "build/_build/html"
-PREFIX = "/kvcourse/"  # where the site is published: its 404 page links there
+PREFIX = "/kvcourse/"  # where the site is published
 THEMES = ("light", "dark")
 WIDTHS = (1280, 390)
 # No sandbox, for containers and root; no GPU; and none of the browser's own requests.
@@ -46,11 +46,27 @@ def page_names(site: Path = SITE) -> list[str]:
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
+    """A folder below a prefix; what is not there is answered with its 404.html, as static hosts do."""
+
+    def __init__(self, *arguments, prefix: str, **options):
+        self.prefix = prefix
+        super().__init__(*arguments, **options)
+
     def log_message(self, *arguments):
         pass
 
     def translate_path(self, path):
-        return super().translate_path("/" + path.removeprefix(PREFIX))
+        below = path.removeprefix(self.prefix) if path.startswith(self.prefix) else "no such file"
+        return super().translate_path("/" + below)
+
+    def send_error(self, code, message=None, explain=None):
+        page = Path(self.directory) / "404.html"
+        if code != 404 or not page.is_file():
+            return super().send_error(code, message, explain)
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(page.read_bytes())
 
 
 def module_url(name: str) -> str:
@@ -61,13 +77,13 @@ def module_url(name: str) -> str:
 
 
 @contextmanager
-def served(folder: Path):
-    """Serve a folder on a free port of 127.0.0.1 below PREFIX; yield its address."""
-    handler = functools.partial(_Handler, directory=str(folder))
+def served(folder: Path, prefix: str = PREFIX):
+    """Serve a folder on a free port of 127.0.0.1 below a prefix; yield its address."""
+    handler = functools.partial(_Handler, directory=str(folder), prefix=prefix)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}{PREFIX}"
+        yield f"http://127.0.0.1:{server.server_port}{prefix}"
     finally:
         server.shutdown()
         server.server_close()

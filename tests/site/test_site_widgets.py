@@ -215,14 +215,6 @@ def test_search_finds_a_word_of_the_chapter(visit):
     assert page.visitor.problems == []
 
 
-def test_a_page_that_does_not_exist_says_so(visit):
-    page = visit("404.html")
-    assert "404" in page.title() or "not found" in page.title().lower()
-    page.get_by_role("link", name="Glossary").first.click()
-    assert page.url.endswith("/book/glossary.html")
-    assert page.visitor.problems == []
-
-
 def test_solutions_open_only_by_choice(visit):
     page = visit("book/solutions-a1.html")
     folds = page.locator("details.kv-solution")

@@ -1,14 +1,15 @@
 """What the book's build adds to Sphinx, so that the site needs no other host and reads well everywhere.
 
 One module a concern: `execution` (cells), `formulas` (KaTeX at build time), `assets` and `icons` (scripts,
-styles, fonts), `describe` (page descriptions, sitemap), `report` (the link under each page), `solutions` (an
-assignment's solutions, folded), `repairs` (accessibility of the theme's markup).
+styles, fonts), `describe` (page descriptions, sitemap), `notfound` (the page for a missing address), `report`
+(the link under each page), `solutions` (an assignment's solutions, folded), `repairs` (accessibility of the
+theme's markup).
 """
 
-from . import assets, describe, execution, formulas, repairs, report, solutions
+from . import assets, describe, execution, formulas, notfound, repairs, report, solutions
 
 # Repairs last: they edit finished pages.
-CONCERNS = (execution, formulas, assets, describe, report, solutions, repairs)
+CONCERNS = (execution, formulas, assets, describe, notfound, report, solutions, repairs)
 
 
 def setup(app):
