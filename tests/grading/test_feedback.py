@@ -2,12 +2,13 @@
 """Feedback pages: what a learner sees, what they never see, and that nothing in them runs or asks a host."""
 
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
 from nbformat.notebooknode import from_dict
 
-from kvcourse.grading import clean_html, feedback
+from kvcourse.grading import clean_html, feedback, shell
 from kvcourse.grading.autograded import build_notebook
 from kvcourse.grading.clean_html import MAX_PAGE, clean, markdown, plain
 from kvcourse.grading.feedback import HIDDEN_FAILED, render
@@ -47,6 +48,54 @@ def test_a_visible_failure_shows_its_message_and_the_line(page):
     text = page("def f(n): return 0")
     assert "visible message" in text and "secret" not in text and HIDDEN_FAILED not in text
     assert "HIDDEN TESTS" not in text
+
+
+RAISES = "import sys\ndef g(): {}\ndef f(n):\n    return g()"
+WRITES = "sys.stdout.write(3)"  # sys.stdout is the grader's, and refuses
+CRASHES = {
+    "in a function": (RAISES.format("return 1 / 0"), ["return 1 / 0", "in g", "in f"]),
+    "in a library": (f"import json\n{RAISES.format('json.loads(str())')}", ["json.loads(str())", "decoder.py"]),
+    "in an odd call": ("def f(): return 1", ["f() takes 0 positional arguments but 1 was given"]),
+    "in the grader's stream": (RAISES.format(WRITES), [WRITES, "must be str, not int"]),
+    "in a chain": (
+        RAISES.format(f"\n    try:\n        {WRITES}\n    except TypeError as e:\n        raise ValueError('so') from e"),
+        [WRITES, "so", "direct cause"],
+    ),
+    "in a group": (RAISES.format("raise ExceptionGroup('both', [ValueError('one')])"), ["both", "one", "in g"]),
+    "without end": ("def f(n): return f(n)", ["def f(n): return f(n)", "more times", "RecursionError"]),
+}  # fmt: skip
+
+
+def quotes_the_grader(text):
+    """Lines of the page that name, or stand in, the files that run what was handed in."""
+    place = Path(shell.__file__).parent
+    own = {
+        line.strip() for name in ("connection", "student", "shell") for line in (place / f"{name}.py").open()
+    }
+    lines = [line.strip(" |") for line in text.splitlines()]
+    return [line for line in lines if str(place) in line or (len(line) > 12 and line in own)]
+
+
+@pytest.mark.parametrize("where", CRASHES)
+def test_a_crash_in_a_call_shows_frames_of_the_answer_and_of_libraries_only(page, where):
+    answer, shown = CRASHES[where]
+    text = unescape(page(answer))
+    assert quotes_the_grader(text) == [] and [part for part in shown if part not in text] == []
+    assert ("In the code handed in:" in text) == (where != "in an odd call")  # none of it was running
+
+
+@pytest.mark.parametrize("where", [where for where in CRASHES if where != "without end"])  # 4 s in IPython
+def test_a_crash_of_a_cell_shows_frames_of_the_answer_and_of_libraries_only(page, where):
+    answer, shown = CRASHES[where]
+    text = unescape(page(f"{answer}\nf(1)"))
+    assert quotes_the_grader(text) == [] and text.count(shown[0]) > 1  # in the cell, and in its traceback
+
+
+@pytest.mark.parametrize("field", ["__traceback__", "__class__"])
+def test_an_error_that_lies_about_itself_is_told_all_the_same(page, field):
+    lie = f"class E(ExceptionGroup):\n    {field} = property(lambda self: 1 / 0)\nraise E('odd', [ValueError(1)])"
+    text = page(f"def f(n): return n + 1\n{lie}")
+    assert "2 of 2" in text and "E: odd" in text
 
 
 def test_a_visible_failure_below_a_hidden_part_shows_nothing_of_it(page):

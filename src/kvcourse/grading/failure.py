@@ -32,12 +32,14 @@ class Failure:
         return type(self.error) is CheckFailed and any(_is_hidden_check(frame) for frame in self._frames)
 
     def traceback(self, hidden: list[range]) -> list[str]:
-        """Lines for an error output: the cell around the failure, then the student's own code, then
-        the text. The cell's `hidden` parts, markers included, are there only where one of them failed.
+        """Lines for an error output: the cell around the failure, then the student's own code where some
+        was running, then the text. The cell's `hidden` parts, markers included, are there only where one
+        of them failed.
         """
         lines = self._cell_lines([] if self.touches(hidden) else hidden)
-        if isinstance(self.error, StudentError) and self.error.student_traceback:
-            lines += ["", "In the code handed in:", *self.error.student_traceback]
+        within = self.error.student_traceback if isinstance(self.error, StudentError) else ()
+        if any(line.lstrip(" |").startswith('File "') for line in within):
+            lines += ["", "In the code handed in:", *within]
         return [*lines, f"{self.name}: {self.text}"]
 
     def _cell_lines(self, left_out: list[range]) -> list[str]:

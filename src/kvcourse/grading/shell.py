@@ -3,15 +3,21 @@
 import base64
 import io
 import json
+import linecache
 import os
 import sys
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 from kvcourse.grading.outputs import Room, checked, error, stream
 from kvcourse.grading.wire import MAX_HEADER
 
 Shell = Any
+# An error's own fields, whatever its class, which the student may have written, puts in their place.
+TRACE, LED_TO = BaseException.__traceback__, (BaseException.__cause__, BaseException.__context__)
+GROUP = BaseExceptionGroup.exceptions
+OWN = os.path.dirname(__file__) + os.sep  # files of the grader: no learner reads their frames
 
 
 class Keeper:
@@ -96,6 +102,10 @@ def make_shell(keeper: Keeper) -> Shell:
         displayhook_class = Show
         display_pub_class = Publish
 
+        def _get_exc_info(self, exc_tuple: tuple | None = None) -> tuple:
+            found = super()._get_exc_info(exc_tuple)
+            return found[0], found[1], drop_own_frames(found[1], found[2])
+
         def _showtraceback(self, etype: type, evalue: BaseException, stb: list[str]) -> None:
             try:
                 text = str(evalue)
@@ -117,8 +127,43 @@ def make_shell(keeper: Keeper) -> Shell:
     return shell
 
 
+def drop_own_frames(error: BaseException, trace: TracebackType | None) -> TracebackType | None:
+    """Take the grader's frames out of an error's traceback, and of those of the errors that led to it.
+
+    Return what is left of `trace`, the traceback of the error itself.
+    """
+    waiting, seen = [error], set()
+    while waiting:
+        one = waiting.pop()
+        if issubclass(type(one), BaseException) and id(one) not in seen:
+            seen.add(id(one))
+            TRACE.__set__(one, _without_own(TRACE.__get__(one)))
+            waiting += [field.__get__(one) for field in LED_TO]
+            waiting += GROUP.__get__(one) if issubclass(type(one), BaseExceptionGroup) else ()
+    return _without_own(trace)
+
+
+def _without_own(trace: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(OWN):
+            kept.append(trace)
+        trace = trace.tb_next
+    for one, following in zip(kept, [*kept[1:], None], strict=True):
+        if one.tb_next is not following:
+            one.tb_next = following
+    return kept[0] if kept else None
+
+
 def redirect(keeper: Keeper) -> None:
-    """Let print and warnings of this process go to `keeper`."""
+    """Let print and warnings of this process go to `keeper`, and tracebacks quote nothing of the grader.
+
+    What is told of an error in a call leaves out the line that names a frame of ours: with no source at hand,
+    no other line of that frame is there.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{__package__}."):
+            linecache.cache[module.__file__] = (0, None, [], module.__file__)
     sys.stdout, sys.stderr = Stream("stdout", lambda: keeper), Stream("stderr", lambda: keeper)
     sys.stdin = io.StringIO()
 
