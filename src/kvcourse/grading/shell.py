@@ -149,7 +149,8 @@ def _without_own(trace: TracebackType | None) -> TracebackType | None:
         if not trace.tb_frame.f_code.co_filename.startswith(OWN):
             kept.append(trace)
         trace = trace.tb_next
-    for one, following in zip(kept, [*kept[1:], None], strict=True):
+    for at, one in enumerate(kept):
+        following = kept[at + 1] if at + 1 < len(kept) else None
         if one.tb_next is not following:
             one.tb_next = following
     return kept[0] if kept else None
