@@ -2,14 +2,14 @@
 
 One module a concern: `execution` (cells), `formulas` (KaTeX at build time), `assets` and `icons` (scripts,
 styles, fonts), `describe` (page descriptions, sitemap), `notfound` (the page for a missing address), `report`
-(the link under each page), `solutions` (an assignment's solutions, folded), `repairs` (accessibility of the
-theme's markup).
+(the link under each page), `solutions` (an assignment's solutions, folded), `offline_search` (excerpts from
+disk), `repairs` (accessibility of the theme's markup).
 """
 
-from . import assets, describe, execution, formulas, notfound, repairs, report, solutions
+from . import assets, describe, execution, formulas, notfound, offline_search, repairs, report, solutions
 
 # Repairs last: they edit finished pages.
-CONCERNS = (execution, formulas, assets, describe, notfound, report, solutions, repairs)
+CONCERNS = (execution, formulas, assets, describe, notfound, report, solutions, offline_search, repairs)
 
 
 def setup(app):
