@@ -264,7 +264,7 @@ COLLECTS = "seen = []\ndef f(n):\n    seen.append(n)\n    return n + 1"
 def late_page(zygote):
     """The page of an answer with two functions, f and g, whose tests are TEST and `later`."""
 
-    def late_page(answer, later, own="", known=None):
+    def late_page(answer, later, own="", known=None, hidden=42):
         from made_masters import cell, make_master
         from nbformat.v4 import new_code_cell
 
@@ -272,9 +272,10 @@ def late_page(zygote):
         from kvcourse.grading.shown import run_for_feedback
 
         reference = "def f(n): return n + 1\ndef g(n): return n"
-        master = make_master({"test": TEST}, reference)
+        test = TEST.replace("42", str(hidden)).replace("43", str(hidden + 1))
+        master = make_master({"test": test}, reference)
         master.cells.append(cell("later", later, grade=True, locked=True, points=2))
-        submitted = make_master({"test": TEST}, answer)
+        submitted = make_master({"test": test}, answer)
         submitted.cells += [new_code_cell(own), cell("later", later, grade=True, locked=True, points=2)]
         plan = make_plan(master, cells_of(submitted))
         job = Job(plan.jobs(), plan.exports, cell_seconds=2.0, known=known or {})
@@ -316,6 +317,27 @@ def test_a_cell_that_ended_the_process_says_so_whatever_else_is_shown(late_page)
     answer = f"{COLLECTS}\ndef g(n):\n    if len(seen) > 1:\n        import os; os._exit(1)"
     page, _, outcomes = late_page(answer, "g(1)")
     assert "The process that ran the code ended here" in page and outcomes["later"].fault_kind == "PeerDied"
+
+
+ODD = "seen and seen[-1] % 2"  # of the run with hidden lines, and of its number
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        f"if not seen or {ODD}: print('a bit')",
+        f"if not seen or {ODD}: raise ValueError('a bit')",
+        f"if {ODD}:\n    import os\n    os._exit(1)",
+        f"while {ODD}: pass",
+        f"import warnings\nif not seen or {ODD}: warnings.warn('a bit')",
+    ],
+)
+@pytest.mark.parametrize("later", ["g(1)", "print(g(1))"])
+def test_whether_a_cell_puts_out_anything_tells_nothing_of_a_hidden_number(late_page, own, later):
+    answer = f"{COLLECTS}\ndef g(n):\n    return n"
+    known = {"later": [{"output_type": "stream", "name": "stdout", "text": "1\n"}]}
+    pages = [late_page(answer, later, f"print('own')\n{own}", known, hidden)[0] for hidden in (70, 71)]
+    assert pages[0] == pages[1]
 
 
 def test_right_work_needs_no_second_run(late_page, monkeypatch):

@@ -32,7 +32,9 @@ class CellOutcome:
     fault: str = ""
     fault_kind: str = ""
     problem: str = ""
-    late: bool = False  # put out visibly after a hidden line had called what was handed in
+    late: bool = (
+        False  # a student's cell, or what a test put out visibly, after a hidden line called their code
+    )
     instead: list[dict] | None = None  # what feedback shows then
 
 
