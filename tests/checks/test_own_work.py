@@ -255,3 +255,25 @@ def test_plain_jupyter_leaves_check_cells_out(monkeypatch):
 def test_refusal_is_one_sentence(cell):
     said = sentence(cell)
     assert "\n" not in said and said.endswith(".") and said.count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "def f(q, _x: ca = None):\n    return f.__annotations__['_x'](q)",
+        "import typing\ndef f(q, _x: ca = None):\n    return typing.get_type_hints(f)['_x'](q)",
+        "from typing import get_type_hints as h\ndef f(q, _x: ca = None):\n    return h(f)['_x'](q)",
+        "import inspect\ndef f(q, _x: ca):\n    return inspect.signature(f).parameters['_x'].annotation(q)",
+        "import dataclasses as d\n@d.dataclass\nclass H:\n    x: ca\ndef f(q): return d.fields(H)[0].type(q)",
+        "from dataclasses import fields\nclass H:\n    x: ca = None\ndef f(q): return fields(H)[0].type(q)",
+        "class H:\n    x: ca\ndef f(q): return getattr(H, '__annotations__')['x'](q)",
+    ],
+)  # fmt: skip
+def test_a_name_in_an_annotation_may_not_be_read_from_there(cell):
+    first = "from kvcourse.attention import causal_attention as ca"
+    assert "can reach kvcourse unnamed" in sentence(first, cell)
+
+
+def test_annotations_that_nobody_reads_are_free():
+    first = "from kvcourse.attention import causal_attention as ca"
+    assert not sentence(first, "def f(q: ca, *, k: 'ca' = 1) -> ca:\n    x: ca = q\n    return x * k")

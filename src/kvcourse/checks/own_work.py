@@ -23,7 +23,11 @@ LOADERS = PLAIN_LOADERS | {  # modules that load others, run text or find others
 }  # fmt: skip
 RUNNERS = {"timeit", "cProfile", "profile", "trace"}  # modules that run a text, or a function
 CALLS = {"__import__", "__builtins__", "__loader__", "__spec__", "exec", "eval", "compile", "globals"}
-INDIRECT = CALLS | PLAIN_LOADERS
+ANNOTATIONS = {  # whose names are not followed, for nobody reads them: these do
+    "__annotations__", "get_type_hints", "get_annotations", "signature", "__signature__", "getfullargspec",
+    "__dataclass_fields__", "__metadata__", "get_args",
+}  # fmt: skip
+INDIRECT = CALLS | PLAIN_LOADERS | {"__annotations__"}
 REBINDING = {"__builtins__", "exec", "globals"}  # may replace a name from any cell
 OF_PLACE = {"locals", "vars"}  # so may these, outside a function and without an argument
 FRAMES = {"__globals__", "f_globals", "f_locals"}
@@ -31,7 +35,7 @@ SHELL = {"user_ns", "user_global_ns", "run_cell", "run_code", "ex", "ev"}  # of 
 INSIDE = {
     "__globals__", "__builtins__", "__import__", "__loader__", "__spec__", "import_module", "__subclasses__",
     "__self__", "f_globals", "f_locals", "f_builtins", "f_back", "gi_frame", "tb_frame", "_importer",
-    "popen",
+    "popen", *ANNOTATIONS,
 }  # fmt: skip
 OF_SYS = {"modules", "meta_path", "path_hooks", "path_importer_cache", "_getframe", "_current_frames"}
 NOTEBOOK = {"display"}  # what IPython adds to the built-in names
@@ -98,7 +102,8 @@ def _way_around(cell: ast.Module) -> str:
                 return min(loaders)
         elif isinstance(node, ast.ImportFrom):
             source, taking = node.module or "", {alias.name for alias in node.names}
-            loaders = {source.partition(".")[0]} & LOADERS | taking & PLAIN_LOADERS
+            loaders = {source.partition(".")[0]} & LOADERS | taking & (PLAIN_LOADERS | ANNOTATIONS)
+            loaders |= taking & {"fields"} if source == "dataclasses" else set()
             if loaders:
                 return min(loaders)
             if source == "unittest.mock" or (source == "unittest" and "mock" in taking):
@@ -119,6 +124,8 @@ def _way_around(cell: ast.Module) -> str:
             if node.attr in INSIDE or (modules.get(root, root) == "sys" and node.attr in OF_SYS):
                 return ast.unparse(node)[:40]
             if node.attr in {"sys", "mock"} | PLAIN_LOADERS and (node.attr != "mock" or root == "unittest"):
+                return ast.unparse(node)[:40]
+            if node.attr == "fields" and modules.get(root) == "dataclasses":
                 return ast.unparse(node)[:40]
             if node.attr == "__dict__" and root in modules:
                 return ast.unparse(node)[:40]
