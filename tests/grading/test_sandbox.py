@@ -33,6 +33,8 @@ TRIES = {
     "lazy imports work": "import sqlite3, xml.dom.minidom, wsgiref.simple_server, torch.fft, statistics, zoneinfo",
     "threads and forks work": "import threading, os\nt = threading.Thread(target=lambda: None); t.start(); t.join()\np = os.fork()\nif p == 0: os._exit(0)\nassert os.waitpid(p, 0)[1] == 0",
     "torch works": "import torch\ntorch.set_num_threads(2)\nx = torch.randn(200, 200)\n(x @ x).exp().sum().item()",
+    "many threads on one core": "import os, torch\ntorch.set_num_threads(max(2, os.cpu_count()))\nx, w = torch.randn(8, 512), torch.randn(512, 512)\nfor _ in range(3000): x @ w",
+    "choosing a core": "import os\ntry:\n    os.sched_setaffinity(0, range(os.cpu_count()))\nexcept PermissionError:\n    pass\nelse:\n    raise AssertionError",
     "multiprocessing works": "import multiprocessing as mp\nwith mp.get_context('fork').Pool(2) as pool:\n    assert pool.map(abs, [-1, 2]) == [1, 2]",
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ when one died, hung or broke the protocol. What it reports is computed here, fro
 """
 
 import contextlib
+import json
 import linecache
 import os
 import signal
@@ -33,13 +34,14 @@ class CellTimeout(Fault):
 
 class Checker:
     """One submission's run. `job`: cells, exports, limit (seconds a cell), seed, first (index of the first
-    test). A test cell's `code` is its place in `codes`, or says why it has none.
+    test), core (where the student process is to stay too). A test cell's `code` is its place in `codes`, or
+    says why it has none.
     """
 
     def __init__(self, control: socket.socket, job: dict, codes: list[bytearray]) -> None:
         self.control, self.codes = control, codes
         self.cells, self.exports, self.limit = job["cells"], frozenset(job["exports"]), job["limit"]
-        self.first = job["first"]
+        self.first, self.core = job["first"], job["core"]
         self.sink = out.Sink()
         self.connection: CheckerConnection | None = None
         self.namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
@@ -62,7 +64,6 @@ class Checker:
                 if index >= self.first or cell["kind"] != "test":
                     self._report(index, self._run_cell(index, cell))
         sys.stdout, sys.stderr = stdout
-        self._drop()
         self._say({"end": True})
 
     def _run_cell(self, index: int, cell: dict) -> dict:
@@ -70,7 +71,7 @@ class Checker:
         result = self._run_kind(index, cell)
         if cell["kind"] == "test" and cell["hidden"] and result.get("passed"):
             self._tell()
-        return {**result, "late": self.told and self.sink.shown_since_mark()}
+        return {**result, "late": self.told and (cell["kind"] != "test" or self.sink.shown_since_mark())}
 
     def _tell(self) -> None:
         """From here on, what the student's code puts out may hold what hidden lines passed to it."""
@@ -132,7 +133,7 @@ class Checker:
             if self.restarts > MAX_RESTARTS:
                 raise PeerDied("the student's process ended too often")
             self.restarts += 1
-            self._say({"need": "student"})
+            self._say({"need": "student", "core": self.core})
             _, descriptors, _, _ = socket.recv_fds(self.control, 16, 1)
             sock = socket.socket(fileno=descriptors[0])
             self.connection = CheckerConnection(sock, self.sink, self._name_of, self._asking)
@@ -279,15 +280,12 @@ class Checker:
         return {"hint": failure.text} if failure.is_meant_for_learners() else {}
 
 
-def serve(control: socket.socket, prepare: Callable[[], None]) -> None:
-    """Run the parent's jobs, one after another, until it hangs up; then end this process."""
-    try:
-        while True:
-            job, codes = recv_frame(control)
-            os.environ.pop(SEED, None)
-            if job["seed"] is not None:
-                os.environ[SEED] = job["seed"]
-            prepare()
-            Checker(control, job, codes).run()
-    except PeerDied:
-        os._exit(0)
+def serve(control: socket.socket, core: int | None, prepare: Callable[[], None]) -> None:
+    """Take one job from the parent, run it, and end this process."""
+    job, (cells, *codes) = recv_frame(control)
+    job["cells"], job["core"] = json.loads(cells), core
+    if job["seed"] is not None:
+        os.environ[SEED] = job["seed"]
+    prepare()
+    Checker(control, job, codes).run()
+    os._exit(0)

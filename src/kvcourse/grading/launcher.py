@@ -129,7 +129,9 @@ def _clean_environment() -> dict[str, str]:
     """Nothing of the caller's environment: a child can read it back from its own memory."""
     kept = {name: os.environ[name] for name in ("HOME", "KVCOURSE_GRADING_DEBUG") if name in os.environ}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return {"PATH": os.defpath, "LANG": "C.UTF-8", "HF_HUB_OFFLINE": "1", **threads, **kept}
+    # A student's own threads share a core (sandbox.stay_on): those that wait must sleep, not spin.
+    waiting = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
+    return {"PATH": os.defpath, "LANG": "C.UTF-8", "HF_HUB_OFFLINE": "1", **threads, **waiting, **kept}
 
 
 def _refuse_shown(secret: Path | str | None) -> None:

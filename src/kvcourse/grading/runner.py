@@ -3,6 +3,7 @@ submission.
 """
 
 import contextlib
+import json
 import select
 import socket
 import time
@@ -40,51 +41,15 @@ class Usage:
     memory: int = 0
 
 
-class Runner:
-    """Runs jobs of one submission in one checker process, which is started when it is needed first (or again,
-    should it hang or die). `usage` is complete once the runner is closed.
+class Run:
+    """One submission on its way through a checker process (or several, should one hang) and student
+    processes.
     """
 
-    def __init__(self, zygote: Zygote, slot: int = 0) -> None:
-        self.zygote, self.slot = zygote, slot
-        self.usage = Usage()
-        self._checker: tuple[int, socket.socket] | None = None
-
-    def run(self, job: Job) -> list[CellOutcome]:
-        """Run a job. Raise GraderError when the grader's own processes fail."""
-        return Run(self, job).outcome()
-
-    def checker(self) -> socket.socket:
-        """The connection to the checker process."""
-        if self._checker is None:
-            mine, theirs = socket.socketpair()
-            mine.settimeout(GRACE)
-            with theirs:
-                answer = self.zygote.ask({"do": "checker", "slot": self.slot}, (theirs.fileno(),))
-            self._checker = answer["pid"], mine
-        return self._checker[1]
-
-    def end_checker(self) -> None:
-        """End the checker process, if there is one."""
-        if self._checker is not None:
-            (pid, sock), self._checker = self._checker, None
-            sock.close()
-            self.usage.checker += self.zygote.ask({"do": "end", "pid": pid})["cpu"]
-
-    def __enter__(self) -> "Runner":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.end_checker()
-
-
-class Run:
-    """One job on its way through a checker process (or several, should one hang) and student processes."""
-
-    def __init__(self, runner: Runner, job: Job) -> None:
-        self.runner, self.job = runner, job
-        self.zygote, self.slot, self.usage = runner.zygote, runner.slot, runner.usage
+    def __init__(self, zygote: Zygote, job: Job, slot: int = 0) -> None:
+        self.zygote, self.job, self.slot = zygote, job, slot
         self.outcomes: dict[int, CellOutcome] = {}
+        self.usage = Usage()
         self._bad: list[int] = []
         self._students: list[int] = []
         self._folder: Folder | None = None
@@ -110,23 +75,22 @@ class Run:
         ]
 
     def _check(self, first: int) -> str:
-        """Let the checker process run the cells from `first` on. Return why it stopped early, or ""."""
-        done = False
+        """Run one checker process from the cell `first` on. Return why it stopped early, or ""."""
+        mine, theirs = socket.socketpair()
+        pid = self.zygote.ask({"do": "checker", "slot": self.slot}, (theirs.fileno(),))["pid"]
+        theirs.close()
         try:
-            sock = self.runner.checker()
-            self._start(sock, first)
-            reason = self._listen(sock)
-            done = not reason
-            return reason
+            with mine:
+                mine.settimeout(GRACE)
+                self._start(mine, first)
+                return self._listen(mine)
         finally:
             self._end_students()
-            if not done:
-                self.runner.end_checker()
+            self.usage.checker += self.zygote.ask({"do": "end", "pid": pid})["cpu"]
 
     def _start(self, sock: socket.socket, first: int) -> None:
         cells, codes = _with_code(self.job.cells)
         job = {
-            "cells": cells,
             "exports": self.job.exports,
             "limit": self.job.cell_seconds,
             "seed": self.job.seed,
@@ -134,7 +98,7 @@ class Run:
             "bad": self._bad,
         }
         with contextlib.suppress(Fault):  # a dead checker shows when it is listened to
-            send_frame(sock, job, codes)
+            send_frame(sock, job, [json.dumps(cells).encode(), *codes])  # a header has less room
 
     def _listen(self, sock: socket.socket) -> str:
         while True:
@@ -153,7 +117,7 @@ class Run:
             if message.get("end") is True:
                 return ""
             if message.get("need") == "student":
-                self._send_student(sock)
+                self._send_student(sock, message.get("core"))
             elif "cell" in message:
                 self._note(message)
 
@@ -165,12 +129,12 @@ class Run:
             if self.outcomes[index].fault and cell["kind"] != "test":
                 self._bad.append(index)
 
-    def _send_student(self, sock: socket.socket) -> None:
+    def _send_student(self, sock: socket.socket, core: int | None) -> None:
         """Start a fresh student process, end the one before, and pass its socket to the checker."""
         self._end_students()
         one, other = socket.socketpair()
         with one, other:
-            message = {"do": "student", "slot": self.slot, "folder": self._folder.path}
+            message = {"do": "student", "slot": self.slot, "folder": self._folder.path, "core": core}
             answer = self.zygote.ask(message, (one.fileno(), *self._folder.descriptors()))
             self._students.append(answer["pid"])
             with contextlib.suppress(OSError):
@@ -210,4 +174,10 @@ def _with_code(cells: list[dict]) -> tuple[list[dict], list[bytes]]:
     return known, codes
 
 
-__all__ = ["GraderError", "Job", "Runner", "Usage"]
+def run(zygote: Zygote, job: Job, slot: int = 0) -> tuple[list[CellOutcome], Usage]:
+    """Run one submission. Raise GraderError when the grader's own processes fail."""
+    one = Run(zygote, job, slot)
+    return one.outcome(), one.usage
+
+
+__all__ = ["GraderError", "Job", "Usage", "run"]

@@ -6,7 +6,6 @@ process, network, mount and IPC namespaces, Landlock, a system call filter, limi
 where an operating system has no more; code at that level can read what the grader's user can.
 """
 
-import contextlib
 import ctypes
 import functools
 import os
@@ -79,13 +78,15 @@ def statement(level: str) -> str:
     )
 
 
-def enter_student(sock: int, folder: str, files: int | None, slot: int, hardened: bool, cpu: int) -> None:
+def enter_student(
+    sock: int, folder: str, files: int | None, slot: int, core: int | None, hardened: bool, cpu: int
+) -> None:
     """Turn this freshly forked process into a student process: `sock` becomes descriptor 3, nothing else is
     open.
     """
     os.setsid()
     os.umask(0o077)
-    _share_core(slot)
+    stay_on(core)
     if hardened:
         namespaces.unshare(namespaces.NEWNS)
         writable = namespaces.own_proc_and_folders(str(FOLDER_SIZE), interpreter_paths())
@@ -115,7 +116,6 @@ def enter_checker(sock: int, slot: int, hardened: bool, cpu: int) -> None:
     """Turn this freshly forked process into a checker process: it writes no file and opens no socket."""
     os.setsid()
     os.umask(0o077)
-    _share_core(slot)
     os.chdir("/")
     _close_all_but(sock)
     _limit(memory=6 * GIB, cpu=cpu, files=0 if hardened else 64 * MIB, processes=64 if hardened else 2048)
@@ -171,14 +171,21 @@ def own_all(folder: str, user: int) -> None:
             os.chown(os.path.join(place, name), user, user, follow_symlinks=False)
 
 
-def _share_core(slot: int) -> None:
-    """Stay on one core with the other process of the slot: only one of them runs at a time, and to wake
-    another core for each message costs more than the message.
+def stay_on(core: int | None = None) -> int | None:
+    """Keep this process on one core, the one that the scheduler gave it or that of its partner; return which.
+
+    Of a submission's two processes only one runs at a time, and to wake another core for each message costs
+    more than the message.
     """
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(0, {cores[slot % len(cores)]})
+    if sys.platform != "linux":
+        return None
+    if core is None:
+        core = ctypes.CDLL(None).sched_getcpu()
+    try:
+        os.sched_setaffinity(0, {core})
+    except (OSError, ValueError, TypeError, OverflowError):
+        return None
+    return core
 
 
 def _close_all_but(sock: int) -> None:

@@ -46,7 +46,8 @@ REFUSED = {
     "shmget": (29, 194), "shmat": (30, 196), "semget": (64, 190), "msgget": (68, 186),
     "mq_open": (240, 180), "personality": (135, 92), "modify_ldt": (154, None), "iopl": (172, None),
     "ioperm": (173, None), "uselib": (134, None), "vhangup": (153, 58), "fanotify_init": (300, 262),
-    "setpriority": (141, 140), "sched_setscheduler": (144, 119), "lookup_dcookie": (212, 18),
+    "setpriority": (141, 140), "sched_setscheduler": (144, 119), "sched_setparam": (142, 118),
+    "sched_setaffinity": (203, 122), "sched_setattr": (314, 274), "lookup_dcookie": (212, 18),
     "landlock_create_ruleset": (444, 444), "seccomp": (317, 277),
 }  # fmt: skip
 CLONE, CLONE3 = (56, 220), (435, 435)

@@ -142,18 +142,18 @@ class Zygote:
             slot, cpu = message["slot"], self.settings["cpu"]
             if kind == "student":
                 files = descriptors[1] if len(descriptors) > 1 else None
-                sandbox.enter_student(
-                    descriptors[0], message.get("folder", ""), files, slot, self.hardened, cpu
-                )
+                folder, core = message.get("folder", ""), message.get("core")
+                sandbox.enter_student(descriptors[0], folder, files, slot, core, self.hardened, cpu)
             else:
-                sandbox.enter_checker(descriptors[0], slot, self.hardened, 2 * cpu)  # two runs, shown.py
+                core = sandbox.stay_on()
+                sandbox.enter_checker(descriptors[0], slot, self.hardened, cpu)
             sock = sandbox.take_socket()
             if message.get("trial"):
                 sock.send(b"ok")
             elif kind == "student":
                 student.serve(sock, self.shell, self.keeper, _fresh_randomness)
             else:
-                checker.serve(sock, _fresh_randomness)
+                checker.serve(sock, core, _fresh_randomness)
         except BaseException as error:
             if message.get("trial"):
                 said = f"{kind} process: {type(error).__name__}: {error}"[:1500].encode()
