@@ -18,7 +18,7 @@ from kvcourse.grading.gradebook import open_gradebook
 from kvcourse.grading.launcher import Zygote
 from kvcourse.grading.outcome import score
 from kvcourse.grading.plan import make_plan
-from kvcourse.grading.runner import Job, run
+from kvcourse.grading.runner import Job, Runner
 from kvcourse.grading.submission import cells_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,8 +54,8 @@ def run_cells(zygote):
         job = Job(
             plan.jobs(), plan.exports, files or {}, cell_seconds=cell_seconds, total_seconds=total_seconds
         )
-        outcomes, _ = run(zygote, job)
-        return {outcome.key: outcome for outcome in outcomes}
+        with Runner(zygote) as runner:
+            return {outcome.key: outcome for outcome in runner.run(job)}
 
     return run_cells
 

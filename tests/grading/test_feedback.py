@@ -340,6 +340,21 @@ def test_whether_a_cell_puts_out_anything_tells_nothing_of_a_hidden_number(late_
     assert pages[0] == pages[1]
 
 
+@pytest.mark.parametrize("where", ["own", "test"])
+def test_what_hung_is_not_waited_for_again(late_page, monkeypatch, where):
+    from kvcourse.grading import runner
+
+    jobs = []
+    run = runner.Runner.run
+    monkeypatch.setattr(runner.Runner, "run", lambda self, job: jobs.append(job) or run(self, job))
+    loop = "while True: pass"
+    answer = f"{loop}\n" if where == "own" else f"{COLLECTS}\ndef g(n):\n    {loop}"
+    page, _, outcomes = late_page(answer, "g(1)", "print('own')")
+    assert "longer than 2 seconds and was stopped" in page
+    hung = {key for key, outcome in outcomes.items() if outcome.fault_kind == "CellTimeout"}
+    assert len(hung) == 1 and not any(cell["key"] in hung for job in jobs[1:] for cell in job.cells)
+
+
 def test_right_work_needs_no_second_run(late_page, monkeypatch):
     from kvcourse.grading import shown
 
@@ -360,3 +375,8 @@ def test_a_notebook_that_another_grader_made_shows_no_output_from_the_first_hidd
     cells = [code("1", "before"), code(TEST, "during"), code("2", "after")]
     page = render(from_dict({"cells": cells}), "a1", {})
     assert "before" in page and "during" not in page and "after" not in page
+
+
+def test_a_heading_has_no_sign_of_a_link_behind_it():
+    assert "\u00b6" not in markdown("## Problem 2: the formula\n\ntext") and "&#182;" not in markdown("# A")
+    assert "Problem 2: the formula</h2>" in markdown("## Problem 2: the formula")

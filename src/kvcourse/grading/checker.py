@@ -12,8 +12,11 @@ import signal
 import socket
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import torch
 
 from kvcourse.checks import markers
 from kvcourse.grading import outputs as out
@@ -64,6 +67,7 @@ class Checker:
                 if index >= self.first or cell["kind"] != "test":
                     self._report(index, self._run_cell(index, cell))
         sys.stdout, sys.stderr = stdout
+        self._drop()
         self._say({"end": True})
 
     def _run_cell(self, index: int, cell: dict) -> dict:
@@ -281,11 +285,23 @@ class Checker:
 
 
 def serve(control: socket.socket, core: int | None, prepare: Callable[[], None]) -> None:
-    """Take one job from the parent, run it, and end this process."""
-    job, (cells, *codes) = recv_frame(control)
-    job["cells"], job["core"] = json.loads(cells), core
-    if job["seed"] is not None:
-        os.environ[SEED] = job["seed"]
-    prepare()
-    Checker(control, job, codes).run()
-    os._exit(0)
+    """Run the parent's jobs, one after another, until it hangs up; then end this process."""
+    try:
+        while True:
+            job, (cells, *codes) = recv_frame(control)
+            job["cells"], job["core"] = json.loads(cells), core
+            os.environ.pop(SEED, None)
+            if job["seed"] is not None:
+                os.environ[SEED] = job["seed"]
+            prepare()
+            _forget_warnings()
+            Checker(control, job, codes).run()
+    except PeerDied:
+        os._exit(0)
+
+
+def _forget_warnings() -> None:
+    """Let each warning come again: what was warned of in one run must not show in the next."""
+    warnings.filterwarnings("default", "", Warning, "kvcourse-no-such-module")  # all registers begin anew
+    warnings.filters.pop(0)
+    torch.set_warn_always(True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kvcourse.grading import landlock, sandbox, seccomp
 from kvcourse.grading.launcher import GraderError, IsolationError, Zygote
-from kvcourse.grading.runner import Job, run
+from kvcourse.grading.runner import Job, Runner
 
 # Each runs inside a student process and must end in an error.
 ATTEMPTS = {
@@ -97,6 +97,7 @@ def try_hardened() -> list[Attempt]:
 def _error_of(zygote: Zygote, key: str, source: str) -> str:
     """The name of the error that a student's cell ends in, empty if it ends well."""
     cell = {"key": key, "kind": "student", "source": source, "hidden": []}
-    outcome = run(zygote, Job([cell], [], cell_seconds=10.0, total_seconds=30.0))[0][0]
+    with Runner(zygote) as runner:
+        outcome = runner.run(Job([cell], [], cell_seconds=10.0, total_seconds=30.0))[0]
     failed = any(output["output_type"] == "error" for output in outcome.outputs)
     return outcome.outputs[-1]["ename"] if failed else ""

@@ -41,15 +41,51 @@ class Usage:
     memory: int = 0
 
 
-class Run:
-    """One submission on its way through a checker process (or several, should one hang) and student
-    processes.
+class Runner:
+    """Runs jobs of one submission in one checker process, which is started when it is needed first (or again,
+    should it hang or die). `usage` is complete once the runner is closed.
     """
 
-    def __init__(self, zygote: Zygote, job: Job, slot: int = 0) -> None:
-        self.zygote, self.job, self.slot = zygote, job, slot
-        self.outcomes: dict[int, CellOutcome] = {}
+    def __init__(self, zygote: Zygote, slot: int = 0) -> None:
+        self.zygote, self.slot = zygote, slot
         self.usage = Usage()
+        self._checker: tuple[int, socket.socket] | None = None
+
+    def run(self, job: Job) -> list[CellOutcome]:
+        """Run a job. Raise GraderError when the grader's own processes fail."""
+        return Run(self, job).outcome()
+
+    def checker(self) -> socket.socket:
+        """The connection to the checker process."""
+        if self._checker is None:
+            mine, theirs = socket.socketpair()
+            mine.settimeout(GRACE)
+            with theirs:
+                answer = self.zygote.ask({"do": "checker", "slot": self.slot}, (theirs.fileno(),))
+            self._checker = answer["pid"], mine
+        return self._checker[1]
+
+    def end_checker(self) -> None:
+        """End the checker process, if there is one."""
+        if self._checker is not None:
+            (pid, sock), self._checker = self._checker, None
+            sock.close()
+            self.usage.checker += self.zygote.ask({"do": "end", "pid": pid})["cpu"]
+
+    def __enter__(self) -> "Runner":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.end_checker()
+
+
+class Run:
+    """One job on its way through a checker process (or several, should one hang) and student processes."""
+
+    def __init__(self, runner: Runner, job: Job) -> None:
+        self.runner, self.job = runner, job
+        self.zygote, self.slot, self.usage = runner.zygote, runner.slot, runner.usage
+        self.outcomes: dict[int, CellOutcome] = {}
         self._bad: list[int] = []
         self._students: list[int] = []
         self._folder: Folder | None = None
@@ -75,18 +111,18 @@ class Run:
         ]
 
     def _check(self, first: int) -> str:
-        """Run one checker process from the cell `first` on. Return why it stopped early, or ""."""
-        mine, theirs = socket.socketpair()
-        pid = self.zygote.ask({"do": "checker", "slot": self.slot}, (theirs.fileno(),))["pid"]
-        theirs.close()
+        """Let the checker process run the cells from `first` on. Return why it stopped early, or ""."""
+        done = False
         try:
-            with mine:
-                mine.settimeout(GRACE)
-                self._start(mine, first)
-                return self._listen(mine)
+            sock = self.runner.checker()
+            self._start(sock, first)
+            reason = self._listen(sock)
+            done = not reason
+            return reason
         finally:
             self._end_students()
-            self.usage.checker += self.zygote.ask({"do": "end", "pid": pid})["cpu"]
+            if not done:
+                self.runner.end_checker()
 
     def _start(self, sock: socket.socket, first: int) -> None:
         cells, codes = _with_code(self.job.cells)
@@ -174,10 +210,4 @@ def _with_code(cells: list[dict]) -> tuple[list[dict], list[bytes]]:
     return known, codes
 
 
-def run(zygote: Zygote, job: Job, slot: int = 0) -> tuple[list[CellOutcome], Usage]:
-    """Run one submission. Raise GraderError when the grader's own processes fail."""
-    one = Run(zygote, job, slot)
-    return one.outcome(), one.usage
-
-
-__all__ = ["GraderError", "Job", "Usage", "run"]
+__all__ = ["GraderError", "Job", "Runner", "Usage"]
