@@ -85,3 +85,51 @@ def test_the_report_is_json_with_the_oddest_first(class_of_two, level):
     main(["grade", "--root", str(class_of_two), "--level", level, "--quiet"])
     report = json.loads((class_of_two / "grading" / "tiny.report.json").read_text())
     assert report["assignment"] == "tiny" and level in report["isolation"]
+
+
+def test_a_zip_that_nobody_unpacked_and_a_notebook_of_another_assignment_are_named(
+    course, tiny, level, capsys
+):
+    release = tiny[1]
+    (course / "submitted" / "max").mkdir(parents=True)
+    (course / "submitted" / "max" / "tiny.zip").write_bytes(b"PK")
+    shutil.copytree(course / "solutions" / "tiny", course / "solutions" / "other")
+    other = filled_in(release, {})
+    other.metadata["kvcourse"]["assignment"] = "other"
+    place = course / "submitted" / "kim" / "tiny"
+    place.mkdir(parents=True)
+    (place / "tiny.ipynb").write_bytes(notebook_bytes(other))
+    assert main(["grade", "tiny", "--root", str(course), "--level", level]) == 1
+    said = capsys.readouterr().out
+    assert "expected a folder tiny, found tiny.zip. Unpack the zip there." in said
+    assert "this is the notebook of other; expected that of tiny." in said
+
+
+def test_grading_one_student_keeps_the_others_in_the_report(course, tiny, level, capsys):
+    for student in ("ada", "ben"):
+        place = course / "submitted" / student / "tiny"
+        place.mkdir(parents=True)
+        (place / "tiny.ipynb").write_bytes(notebook_bytes(tiny[1]) if student == "ada" else b"nothing")
+    command = ["grade", "tiny", "--root", str(course), "--level", level]
+    assert main(command) == 1
+    report = course / "grading" / "tiny.report.json"
+    before = json.loads(report.read_text())["submissions"]
+    assert [entry["student"] for entry in before] == ["ben", "ada"]
+    assert main([*command, "--student", "ada"]) == 0
+    after = json.loads(report.read_text())["submissions"]
+    assert after == [before[0], {**before[1], "unchanged": True}]
+    report.write_text("{broken")
+    assert main([*command, "--student", "ada"]) == 0
+    assert [entry["student"] for entry in json.loads(report.read_text())["submissions"]] == ["ada"]
+    capsys.readouterr()
+
+
+def test_long_gradings_tell_a_log_how_far_they_are(monkeypatch, capsys):
+    from kvcourse.commands import grade
+
+    clock = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
+    monkeypatch.setattr(grade.time, "monotonic", lambda: next(clock))
+    progress = grade._lines("tiny")
+    for number in range(1, 5):
+        progress(f"s{number}", number, 4)
+    assert capsys.readouterr().err.splitlines() == ["tiny: graded 2 of 4: s2", "tiny: graded 4 of 4: s4"]

@@ -3,11 +3,13 @@
 import argparse
 import os
 import sys
+import time
 from pathlib import Path
 
 from kvcourse.commands.course_options import add_course
 
 MOST_ROWS = 60
+SECONDS_A_LINE = 5.0
 MIN_SECONDS, MAX_SECONDS = 0.01, 86_400  # a day
 
 
@@ -105,9 +107,24 @@ def _totals(summary, report: Path) -> str:
     )
 
 
+def _lines(name: str):
+    """Progress for a log: a line now and then, none for what is done at once."""
+    last = time.monotonic()
+
+    def progress(student: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_A_LINE:
+            last = time.monotonic()
+            print(f"{name}: graded {done} of {total}: {student}", file=sys.stderr, flush=True)
+
+    return progress
+
+
 def _bar(name: str, quiet: bool):
-    if quiet or not sys.stderr.isatty():
+    if quiet:
         return lambda student, done, total: None
+    if not sys.stderr.isatty():
+        return _lines(name)
     from tqdm import tqdm
 
     bar = tqdm(desc=name, unit="submission", leave=False)

@@ -22,6 +22,7 @@ TAGS = frozenset(
 ATTRIBUTES = {"th": ["colspan", "rowspan", "align"], "td": ["colspan", "rowspan", "align"], "ol": ["start"]}
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*\x07|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 # Where a link or picture went, its text remains.
+ANCHOR = re.compile(r'<a class="anchor-link" href="[^"]*">[^<]*</a>')  # the sign behind each heading
 DROPPED = re.compile(r"<(script|style|title|iframe|object|template|noscript)\b", re.I)
 MAX_TEXT = 8_000  # characters of one text; the worst known take 0.3 s
 MAX_PAGE = 60_000  # characters of all texts of a page
@@ -82,7 +83,7 @@ def _without_dropped(html: str) -> str:
 @functools.lru_cache(maxsize=512)  # most texts of a page are the release's, the same for everybody
 def _markdown(text: str) -> str:
     try:
-        return _clean(markdown2html_mistune(text))
+        return _clean(ANCHOR.sub("", markdown2html_mistune(text)))
     except RecursionError:
         return as_typed(text)
 

@@ -20,13 +20,13 @@ from kvcourse.course.files import digest
 from kvcourse.grading import sandbox
 from kvcourse.grading.assignment import Assignment, Course, read_assignment, register
 from kvcourse.grading.gradebook import open_gradebook
-from kvcourse.grading.hand_ins import check_name, find_students
+from kvcourse.grading.hand_ins import check_name, find_students, known_assignments
 from kvcourse.grading.launcher import Zygote
 from kvcourse.grading.manifest import Manifest
 from kvcourse.grading.plan import Plan, imported_modules, make_plan
 from kvcourse.grading.record import Recorder, Standing
 from kvcourse.grading.recording import Writer
-from kvcourse.grading.report import Problem, SubmissionReport, write_report
+from kvcourse.grading.report import Problem, SubmissionReport, entries_of, write_report
 from kvcourse.grading.runner import Job
 from kvcourse.grading.settings import Settings, Summary, seed_of
 from kvcourse.grading.shown import visible_outputs, without_hidden
@@ -83,7 +83,8 @@ def grade_assignment(
         isolation = {"isolation": sandbox.statement(summary.level)}
         if settings.scheduler:
             isolation = {"workers": summary.machines}
-        write_report(where, name, summary.level, summary.submissions, **isolation)
+        rest = entries_of(where) if settings.students else []  # of the class, who was not asked for
+        write_report(where, name, summary.level, summary.submissions, rest, **isolation)
         return summary
 
 
@@ -171,10 +172,18 @@ class GradingRun:
             check_name(student)
             if not os.path.lexists(folder):
                 others = sorted(path.name for path in folder.parent.iterdir())
+                unpack = " Unpack the zip there." if any(o.lower().endswith(".zip") for o in others) else ""
                 raise NotGradable(
-                    "no-folder", f"expected a folder {folder.name}, found {', '.join(others)[:200]}."
+                    "no-folder",
+                    f"expected a folder {folder.name}, found {', '.join(others)[:200]}.{unpack}",
                 )
             submission = read_submission(folder, self.assignment.name)
+            other = submission.assignment
+            if other != self.assignment.name and other in known_assignments(self.course):
+                raise NotGradable(
+                    "other-assignment",
+                    f"this is the notebook of {other}; expected that of {self.assignment.name}.",
+                )
             master = self.assignment.master_for(submission.version)
             if master is None:
                 raise NotGradable(

@@ -26,17 +26,26 @@ def find_students(course: Course, assignment: str, wanted: tuple[str, ...] = ())
     unknown = [student for student in wanted if student not in found]
     if unknown:
         raise CourseError(f"expected a student's folder in {submitted}, got {unknown[0]!r}.")
-    known = {path.name for path in course.folder("source").iterdir() if path.is_dir()}
+    known = known_assignments(course)
     chosen = [student for student in found if not wanted or student in wanted]
     return [student for student in chosen if _concerns(submitted / student, assignment, known)]
 
 
+def known_assignments(course: Course) -> set[str]:
+    """The names of the assignments that the course has a source of."""
+    return {path.name for path in course.folder("source").iterdir() if path.is_dir()}
+
+
 def _concerns(folder: Path, assignment: str, known: set[str]) -> bool:
-    """Whether a student's folder holds the assignment, or a folder of a name that no assignment has."""
+    """Whether a student's folder holds the assignment, a folder of a name that no assignment has, or a file
+    of the assignment's name, such as a zip that nobody unpacked.
+    """
     if folder.is_symlink() or not folder.is_dir():
         return False
-    names = [path.name for path in folder.iterdir() if path.is_dir() or path.is_symlink()]
-    return assignment in names or any(name not in known for name in names if not name.startswith("."))
+    found = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    names = [path.name for path in found if path.is_dir() or path.is_symlink()]
+    loose = any(assignment in path.name for path in found if path.name not in names)
+    return assignment in names or loose or any(name not in known for name in names)
 
 
 def check_name(student: str) -> None:

@@ -102,5 +102,5 @@ def scores_of(master: Any, outcomes: list[CellOutcome], problems: list[Problem])
 
 def write_feedback(course: Course, student: str, name: str, notebook: Any, standing: Standing) -> bool:
     """Write a submission's feedback page. Return False if it was there already."""
-    page = render(notebook, name, standing.grades, standing.comments, standing.penalty)
+    page = render(notebook, f"{name}: {student}", standing.grades, standing.comments, standing.penalty)
     return write_atomic(course.folder("feedback") / student / name / f"{name}.html", page.encode())

@@ -38,17 +38,34 @@ class SubmissionReport:
         return self.status != "graded" or any(problem.needs_person for problem in self.problems)
 
 
+def entries_of(path: Path) -> list[dict[str, Any]]:
+    """The submissions of a report that was written before; none where there is no such report."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["submissions"]
+        return [entry for entry in found if isinstance(entry["student"], str) and "needs_person" in entry]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
 def write_report(
-    path: Path, assignment: str, level: str, submissions: list[SubmissionReport], **more: Any
+    path: Path,
+    assignment: str,
+    level: str,
+    submissions: list[SubmissionReport],
+    rest: list[dict[str, Any]],
+    **more: Any,
 ) -> None:
-    """Write the machine-readable report of a run: JSON, one object a submission, the oddest facts first."""
+    """Write the machine-readable report of a run: JSON, one object a submission, the oddest facts first.
+
+    `rest`: entries of the report before, kept for students who were not asked for now.
+    """
+    now = {entry.student for entry in submissions}
+    entries = [{**asdict(entry), "needs_person": entry.needs_person} for entry in submissions]
+    entries += [entry for entry in rest if entry["student"] not in now]
     body = {
         "assignment": assignment,
         "level": level,
         **more,
-        "submissions": [
-            {**asdict(entry), "needs_person": entry.needs_person}
-            for entry in sorted(submissions, key=lambda entry: (not entry.needs_person, entry.student))
-        ],
+        "submissions": sorted(entries, key=lambda entry: (not entry["needs_person"], entry["student"])),
     }
     write_atomic(path, (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode())

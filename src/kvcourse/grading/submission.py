@@ -42,12 +42,13 @@ class SubmittedCell:
 
 @dataclass
 class Submission:
-    """A submission as read: cells, the version it says it was made for, further files, what was odd."""
+    """A submission as read: cells, its version and assignment as it says, further files, what was odd."""
 
     cells: list[SubmittedCell]
     version: int | None = None
     files: dict[str, bytes] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    assignment: str = ""
 
 
 def read_submission(folder: Path, notebook: str) -> Submission:
@@ -58,7 +59,7 @@ def read_submission(folder: Path, notebook: str) -> Submission:
     path = _find_notebook(folder, notebook, problems)
     document = parse_notebook(read_file(path, MAX_NOTEBOOK))
     files = _further_files(folder, problems)
-    return Submission(cells_of(document), version_of(document), files, problems)
+    return Submission(cells_of(document), version_of(document), files, problems, assignment_of(document))
 
 
 def _find_notebook(folder: Path, notebook: str, problems: list[Problem]) -> Path:
@@ -144,6 +145,11 @@ def cells_of(document: dict[str, Any]) -> list[SubmittedCell]:
             "too-many-cells", f"the notebook has {len(cells)} cells; at most {MAX_CELLS} are graded."
         )
     return [_cell(cell) for cell in cells if isinstance(cell, dict)]
+
+
+def assignment_of(document: dict[str, Any]) -> str:
+    """The assignment that a notebook says it belongs to, "" where it says none."""
+    return _short(_dict(_dict(document.get("metadata")).get("kvcourse")).get("assignment"))
 
 
 def version_of(document: dict[str, Any]) -> int | None:
