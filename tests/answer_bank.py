@@ -24,11 +24,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kvcourse.checks.seed import ENVIRONMENT
 from kvcourse.course.authoring import released_notebook
 from kvcourse.course.bank import REFERENCE, UNTOUCHED, Answer, Bank, Problem, filled_in, read_bank
 from kvcourse.course.files import find_root
 from kvcourse.course.source import notebook_bytes, read_source, source_text
-from kvcourse.course.stock import SEED, CellScore, Graded, grade
+from kvcourse.course.stock import CellScore, Graded, grade
 from kvcourse.errors import UserError
 
 Engine = Callable[..., dict[str, Graded]]
@@ -65,7 +66,7 @@ def check_bank(
         done.append(student)
         say(f"{assignment}: {len(done)} of {len(submissions)} ({student})")
 
-    seed = os.environ.get(SEED, "answer bank")
+    seed = os.environ.get(ENVIRONMENT, "answer bank")
     graded = engine(
         root, assignment, source, submissions, root / "build" / "answer-bank" / assignment, seed, progress
     )

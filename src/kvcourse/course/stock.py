@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvcourse.checks.seed import ENVIRONMENT
 from kvcourse.course.authoring import extra_files, generate_assignment
 from kvcourse.course.files import CONFIG, CourseError, write_atomic
 
-SEED = "KVCOURSE_CLASS_SEED"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -122,7 +122,7 @@ def grading_environment(seed: str) -> dict[str, str]:
     """Return the environment for grading: the class's seed, one thread, no personal settings, no hub."""
     return {
         **os.environ,
-        SEED: seed,
+        ENVIRONMENT: seed,
         "JUPYTER_NO_CONFIG": "1",
         "JUPYTER_PLATFORM_DIRS": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",

@@ -1,22 +1,17 @@
-"""The checker process: runs the locked test cells and asks the student process for the names they use.
+"""A run in the checker process: the locked test cells, which ask the student process for the names they use.
 
 It gets the cells from the parent, one at a time reports what came of each, and asks for a new student process
 when one died, hung or broke the protocol. What it reports is computed here, from plain values.
 """
 
 import contextlib
-import json
 import linecache
-import os
 import signal
 import socket
 import sys
 import types
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-import torch
 
 from kvcourse.checks import markers
 from kvcourse.grading import outputs as out
@@ -25,10 +20,9 @@ from kvcourse.grading.checker_connection import CheckerConnection
 from kvcourse.grading.crossing import CrossingMarkers
 from kvcourse.grading.failure import Failure
 from kvcourse.grading.shell import Stream
-from kvcourse.grading.wire import Fault, PeerDied, ProtocolError, recv_frame, send_frame
+from kvcourse.grading.wire import Fault, PeerDied, ProtocolError, send_frame
 
 MAX_RESTARTS = 6
-SEED = "KVCOURSE_CLASS_SEED"
 
 
 class CellTimeout(Fault):
@@ -282,26 +276,3 @@ class Checker:
         self.sink.place = lambda: failure.touches(hidden)
         self.sink.add(out.error(failure.name, failure.text, failure.traceback(hidden)))
         return {"hint": failure.text} if failure.is_meant_for_learners() else {}
-
-
-def serve(control: socket.socket, core: int | None, prepare: Callable[[], None]) -> None:
-    """Run the parent's jobs, one after another, until it hangs up; then end this process."""
-    try:
-        while True:
-            job, (cells, *codes) = recv_frame(control)
-            job["cells"], job["core"] = json.loads(cells), core
-            os.environ.pop(SEED, None)
-            if job["seed"] is not None:
-                os.environ[SEED] = job["seed"]
-            prepare()
-            _forget_warnings()
-            Checker(control, job, codes).run()
-    except PeerDied:
-        os._exit(0)
-
-
-def _forget_warnings() -> None:
-    """Let each warning come again: what was warned of in one run must not show in the next."""
-    warnings.filterwarnings("default", "", Warning, "kvcourse-no-such-module")  # all registers begin anew
-    warnings.filters.pop(0)
-    torch.set_warn_always(True)

@@ -17,7 +17,7 @@ import sys
 import traceback
 from typing import Any
 
-from kvcourse.grading import checker, kinds, namespaces, sandbox, student
+from kvcourse.grading import checker_process, kinds, namespaces, sandbox, student
 from kvcourse.grading.large_pages import large_pages
 from kvcourse.grading.shell import Keeper, make_shell
 
@@ -153,7 +153,7 @@ class Zygote:
             elif kind == "student":
                 student.serve(sock, self.shell, self.keeper, _fresh_randomness)
             else:
-                checker.serve(sock, core, _fresh_randomness)
+                checker_process.serve(sock, core, _fresh_randomness)
         except BaseException as error:
             if message.get("trial"):
                 said = f"{kind} process: {type(error).__name__}: {error}"[:1500].encode()
